@@ -16,6 +16,7 @@ mod event;
 pub mod fake;
 mod files;
 mod gate;
+mod goal;
 mod history;
 mod hooks;
 mod input;
@@ -48,6 +49,7 @@ pub use event::compaction::{Compaction, CompactionStep};
 pub use event::content::{Content, Diff, Location, ToolContent};
 pub use event::effort::Effort;
 pub use event::file_change::{ContentHash, FileChange, RewindTarget, Rewound, Snapshot};
+pub use event::goal::{Goal, GoalStatus, apply_to_goal};
 pub use event::ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use event::item::{
     AnsweredCall, Item, MalformedArguments, ModelCall, Reasoning, Text, ToolCallRequest, ToolResult, Written,
@@ -57,6 +59,7 @@ pub use event::mode::{Mode, PermissionMode, UnknownMode};
 pub use event::permission::PermissionOutcome;
 pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};
+pub use event::shell::{ShellEnding, ShellUpdate};
 pub use event::slash_command::{CommandGroup, SlashCommand};
 pub use event::specs::{ToolSpec, ToolSpecs};
 pub use event::swarm::{
@@ -64,6 +67,7 @@ pub use event::swarm::{
     SubagentRequest, SubagentState, SubagentStatus, SubagentTimes, SubagentWorktree, SwarmContexts,
     SwarmEvent, SwarmState,
 };
+pub use event::task::{Task, TaskStatus, plan_of, task_tree};
 pub use event::tool_call::{LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
 pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use event::{
@@ -75,6 +79,7 @@ pub use files::readable::ReadableDirectories;
 pub use files::repository::repository;
 pub use gate::direct_caller::{DirectCaller, Refusal};
 pub use gate::explain::{ExplainedAs, Step, explain, explained_as};
+pub use goal::{GoalChange, GoalError};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;
@@ -120,7 +125,6 @@ pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionPage, SessionRecord,
     SessionStore, SessionTimes, StoreError,
 };
-pub use task::{Task, TaskList, TaskStatus};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};
 pub use text::json_bytes::json_bytes;
 pub use text::panic::panic_text;

@@ -241,6 +241,12 @@ pub(crate) const COMMAND_PENDING_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) const TIMEOUT_IN_MILLISECONDS: u64 = 10_000;
 /// Background commands that one session runs at a time.
 pub(crate) const SHELLS: usize = 8;
+/// Background commands that one process keeps running for closed sessions, and may start for that.
+pub(crate) const SHELLS_KEPT: usize = 8;
+/// Lines of that output that a slash command shows; see [`SHELL_SHOWN_BYTES`].
+pub(crate) const SHELL_SHOWN_LINES: usize = 40;
+/// Bytes of a background command's last output that the user can look at.
+pub(crate) const SHELL_SHOWN_BYTES: usize = 16 * 1024;
 /// Finished background commands whose output a session keeps.
 pub(crate) const SHELLS_ENDED: usize = 16;
 /// Bytes of a background command's unread output that are kept; the newest bytes win.
@@ -294,6 +300,20 @@ pub(crate) const QUESTION_TITLE_CHARS: usize = 80;
 pub(crate) const TASK_TITLE_CHARS: usize = 80;
 /// Tasks in one session.
 pub(crate) const TASKS: usize = 500;
+/// Bytes of all texts of a session's tasks together. Every change stores the whole list.
+pub(crate) const TASKS_BYTES: usize = 128 * 1024;
+/// Characters of a goal's objective.
+pub(crate) const GOAL_OBJECTIVE_CHARS: usize = 4_000;
+/// Answers in a row without a tool call after which a goal counts as blocked.
+pub(crate) const GOAL_IDLE_ANSWERS: u32 = 3;
+/// How often one turn goes on after an answer because of a goal.
+pub(crate) const GOAL_CONTINUATIONS: u32 = 1_000;
+/// Requests that a goal may make once its token budget is used up.
+pub(crate) const GOAL_LAST_REQUESTS: u32 = 2;
+/// The used part of a token budget, in percent, from which on the user is warned.
+pub(crate) const GOAL_WARNING_PERCENT: u64 = 80;
+/// Lines of the open tasks in a message to the model.
+pub(crate) const TASKS_BRIEFED: usize = 50;
 /// Lines of a file that are searched for near matches of a text that was not found.
 pub(crate) const NEAREST_SEARCHED: usize = 20_000;
 /// Lines shown of one near match.

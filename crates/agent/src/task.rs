@@ -1,100 +1,52 @@
-//! The session's task list, kept in memory and shown to clients as the plan.
+//! Trees of tasks: how they are shown, completed and checked for cycles.
 
-use crate::{PlanEntry, PlanPriority, PlanStatus};
-use std::{fmt::Write as _, sync::Mutex};
+use crate::{Task, TaskStatus, limits::TASKS_BRIEFED, task_tree};
+use std::collections::BTreeSet;
 
-/// The tasks of a session, in the order they were created.
-#[derive(Debug, Default)]
-pub struct TaskList {
-    tasks: Mutex<Vec<Task>>,
+/// Returns the bytes of all texts of the tasks.
+pub(crate) fn bytes(tasks: &[Task]) -> usize {
+    let texts = |task: &Task| {
+        task.subject.len() + task.description.len() + task.active_form.len() + 16 * task.blocked_by.len()
+    };
+    tasks.iter().map(texts).sum()
 }
 
-/// A task of the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Task {
-    /// Eight hexadecimal digits.
-    pub id: String,
-    /// The work to be done.
-    pub subject: String,
-    /// A longer description; may be empty.
-    pub description: String,
-    /// The wording shown while the task is in progress; may be empty.
-    pub active_form: String,
-    /// The id of the parent task.
-    pub parent: Option<String>,
-    /// The task's status.
-    pub status: TaskStatus,
-    /// The ids of tasks that must be completed first.
-    pub blocked_by: Vec<String>,
-}
-
-/// The status of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the words say it")]
-pub enum TaskStatus {
-    #[serde(alias = "todo", alias = "open", alias = "not_started")]
-    Pending,
-    #[serde(alias = "in-progress", alias = "inprogress", alias = "active", alias = "doing")]
-    InProgress,
-    #[serde(alias = "done", alias = "complete", alias = "finished")]
-    Completed,
-    #[serde(alias = "canceled")]
-    Cancelled,
-    Failed,
-}
-
-impl TaskList {
-    /// Runs `work` on all tasks while holding the lock.
-    pub fn with<T>(&self, work: impl FnOnce(&mut Vec<Task>) -> T) -> T {
-        work(&mut self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
-    }
-}
-
-impl TaskStatus {
-    /// Returns the symbol shown before a task with this status.
-    pub fn icon(self) -> char {
-        match self {
-            Self::Pending => '○',
-            Self::InProgress => '◎',
-            Self::Completed => '●',
-            Self::Cancelled => '✗',
-            Self::Failed => '☠',
+/// Renders the tasks that need work, below the tasks that they are part of; of a long list the
+/// beginning. Empty if no task needs work.
+pub(crate) fn open_tree(tasks: &[Task]) -> String {
+    let mut kept = BTreeSet::new();
+    for task in tasks.iter().filter(|task| !task.status.is_final()) {
+        let mut next = Some(task);
+        // A task that was seen before ends the walk, so a circle of parents ends it too.
+        while let Some(task) = next.filter(|task| kept.insert(task.id.as_str())) {
+            next = tasks.iter().find(|other| Some(&other.id) == task.parent.as_ref());
         }
     }
-
-    /// Whether the task needs no further work.
-    pub fn is_final(self) -> bool {
-        !matches!(self, Self::Pending | Self::InProgress)
+    let open: Vec<Task> = tasks.iter().filter(|task| kept.contains(task.id.as_str())).cloned().collect();
+    let tree = task_tree(&open);
+    let lines: Vec<&str> = tree.lines().collect();
+    match lines.get(..TASKS_BRIEFED) {
+        Some(first) if first.len() < lines.len() => {
+            format!("{}\n… and {} more: task_list", first.join("\n"), lines.len() - first.len())
+        }
+        _ => tree,
     }
 }
 
-/// Renders the tasks as a tree, one line each: `○ id subject`, with subtasks indented below their
-/// parent. Empty without tasks.
-pub(crate) fn tree(tasks: &[Task]) -> String {
-    let mut out = String::new();
-    branch(tasks, None, 0, &mut out);
-    out.truncate(out.trim_end().len());
-    out
+/// Returns a note for the model about a change of the tasks that no call of it made.
+pub(crate) fn note(tasks: &[Task]) -> String {
+    match open_tree(tasks) {
+        open if open.is_empty() => "[The user changed the task list. No task is open now.]".to_owned(),
+        open => format!("[The user changed the task list. Open tasks now:\n{open}]"),
+    }
 }
 
-/// Returns the tasks as the plan that clients show, without cancelled tasks.
-pub(crate) fn plan(tasks: &[Task]) -> Vec<PlanEntry> {
-    let shown = tasks.iter().filter(|task| task.status != TaskStatus::Cancelled);
-    shown
-        .map(|task| PlanEntry {
-            content: match task.status {
-                TaskStatus::Failed => format!("{} (failed)", task.subject),
-                _ => task.subject.clone(),
-            },
-            priority: PlanPriority::Medium,
-            status: match task.status {
-                TaskStatus::Pending => PlanStatus::Pending,
-                TaskStatus::InProgress => PlanStatus::InProgress,
-                TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => PlanStatus::Completed,
-            },
-        })
-        .collect()
+/// Returns a value that identifies the open tasks; empty if none is open.
+pub(crate) fn open_value(tasks: &[Task]) -> String {
+    match open_tree(tasks) {
+        open if open.is_empty() => open,
+        open => blake3::hash(open.as_bytes()).to_hex()[..16].to_owned(),
+    }
 }
 
 /// Completes every task whose subtasks are all completed or cancelled, with at least one completed;
@@ -135,25 +87,10 @@ fn parts_done(tasks: &[Task], id: &str) -> bool {
         && completed
 }
 
-fn branch(tasks: &[Task], parent: Option<&str>, depth: usize, out: &mut String) {
-    for task in tasks.iter().filter(|task| task.parent.as_deref() == parent) {
-        let _ = write!(out, "{}{} {} {}", "  ".repeat(depth), task.status.icon(), task.id, task.subject);
-        if task.status == TaskStatus::InProgress && !task.active_form.is_empty() {
-            let _ = write!(out, " ({})", task.active_form);
-        }
-        let open = |id: &&String| tasks.iter().any(|other| other.id == **id && !other.status.is_final());
-        let blockers: Vec<_> = task.blocked_by.iter().filter(open).map(String::as_str).collect();
-        if !blockers.is_empty() && !task.status.is_final() {
-            let _ = write!(out, " (blocked by {})", blockers.join(", "));
-        }
-        out.push('\n');
-        branch(tasks, Some(&task.id), depth + 1, out);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PlanStatus;
 
     fn task(id: &str, parent: Option<&str>, status: TaskStatus, blocked_by: &[&str]) -> Task {
         Task {
@@ -175,15 +112,35 @@ mod tests {
             task("c", Some("a"), TaskStatus::Failed, &[]),
             task("d", Some("a"), TaskStatus::Cancelled, &["a"]),
         ];
-        assert_eq!(tree(&tasks), "◎ a do a (doing a)\n  ☠ c do c\n  ✗ d do d\n○ b do b (blocked by a)");
-        assert_eq!(tree(&[]), "");
-        let plan: Vec<_> = plan(&tasks).into_iter().map(|entry| (entry.content, entry.status)).collect();
+        assert_eq!(task_tree(&tasks), "◎ a do a (doing a)\n  ☠ c do c\n  ✗ d do d\n○ b do b (blocked by a)");
+        assert_eq!(task_tree(&[]), "");
+        let plan: Vec<_> =
+            crate::plan_of(&tasks).into_iter().map(|entry| (entry.content, entry.status)).collect();
         let expected = [
             ("do a", PlanStatus::InProgress),
             ("do b", PlanStatus::Pending),
             ("do c (failed)", PlanStatus::Completed),
         ];
         assert_eq!(plan, expected.map(|(content, status)| (content.to_owned(), status)));
+    }
+
+    #[test]
+    fn the_open_tasks_are_shown_below_their_parents_and_a_long_list_is_cut() {
+        let tasks = [
+            task("a", None, TaskStatus::Completed, &[]),
+            task("b", Some("a"), TaskStatus::Pending, &[]),
+            task("c", None, TaskStatus::Failed, &[]),
+        ];
+        assert_eq!(open_tree(&tasks), "● a do a\n  ○ b do b");
+        assert_eq!(open_value(&tasks[2..]), "");
+        assert_eq!(note(&tasks[2..]), "[The user changed the task list. No task is open now.]");
+        // A log from elsewhere may contain a circle.
+        let circle =
+            [("x", "y"), ("y", "x")].map(|(id, parent)| task(id, Some(parent), TaskStatus::Pending, &[]));
+        assert_eq!(open_tree(&circle), "");
+        let many: Vec<_> = (0..60).map(|id| task(&id.to_string(), None, TaskStatus::Pending, &[])).collect();
+        assert!(open_tree(&many).ends_with("○ 49 do 49\n… and 10 more: task_list"), "{}", open_tree(&many));
+        assert_ne!(open_value(&many), open_value(&tasks));
     }
 
     #[test]

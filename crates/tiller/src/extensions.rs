@@ -6,8 +6,7 @@ use crate::{
     mcp::{SessionFunctions, mcp_options},
     options::Options,
     settings::Settings,
-    trust,
-    web,
+    trust, web,
 };
 use ::integrations::Web;
 use ::lua::{Functions, LuaTools};

@@ -61,6 +61,11 @@ impl<W: Wire> Connection<W> {
             .iter()
             .map(|(path, reason)| json!({ "path": path.as_str(), "reason": reason }))
             .collect();
-        Ok(json!({ "restored": names(&report.restored), "merged": names(&report.merged), "left": left }))
+        Ok(json!({
+            "restored": names(&report.restored),
+            "merged": names(&report.merged),
+            "left": left,
+            "tasks": report.tasks,
+        }))
     }
 }

@@ -20,6 +20,9 @@ pub(crate) fn capabilities() -> Value {
         "memories",
         "subagentTree",
         "subagentDashboard",
+        "tasks",
+        "goals",
+        "shells",
     ];
     let mut all = Map::from_iter([("protocolVersion".to_owned(), json!(VERSION))]);
     all.extend(names.map(|name| (name.to_owned(), Value::Bool(true))));

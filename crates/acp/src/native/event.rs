@@ -1,8 +1,11 @@
 //! The native events in their wire format.
 
-use super::Prefix;
 #[cfg(test)]
 use super::schema::{IntegrationOperation, McpOperation};
+use super::{
+    Prefix,
+    entries::{GoalState, ShellEntry, TaskEntry},
+};
 use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
 #[cfg(test)]
@@ -104,6 +107,12 @@ pub(crate) enum Event {
     /// A request about MCP servers began or ended.
     #[serde(rename = "mcp_event")]
     Mcp(#[cfg_attr(test, schemars(with = "McpOperation"))] Operation),
+    /// The tasks changed; these are all of them.
+    TasksUpdated { tasks: Vec<TaskEntry> },
+    /// The goal was set, changed or removed (null).
+    GoalUpdated { goal: Option<GoalState> },
+    /// A background command started or ended.
+    ShellUpdated { shell: ShellEntry },
     /// A message for the user that is not part of the conversation.
     StatusUpdated { message: String },
     /// A turn failed.
@@ -430,6 +439,9 @@ impl Event {
             Self::RuntimeChanged(_) => "runtime_changed",
             Self::Integration(_) => "integration_event",
             Self::Mcp(_) => "mcp_event",
+            Self::TasksUpdated { .. } => "tasks_updated",
+            Self::GoalUpdated { .. } => "goal_updated",
+            Self::ShellUpdated { .. } => "shell_updated",
             Self::StatusUpdated { .. } => "status_updated",
             Self::Error { .. } => "error",
         }

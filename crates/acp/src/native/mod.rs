@@ -11,6 +11,7 @@
 //! event follows from them, and none is sent to a client that did not ask for it.
 
 mod capabilities;
+mod entries;
 mod event;
 mod events_switch;
 mod fields;
@@ -24,10 +25,13 @@ mod running_request;
 #[cfg(test)]
 mod schema;
 mod services;
+mod sessions;
 mod settings_keys;
+mod shells;
 mod subagents;
 mod tree;
 mod trust;
+mod work;
 
 pub(crate) use capabilities::announce;
 pub(crate) use event::{Event, send};

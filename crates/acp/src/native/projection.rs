@@ -1,6 +1,7 @@
 //! Converts a session's events to native events.
 
 use super::{
+    entries::{goal_state, shell_entry, task_entries},
     event::{
         Delta, EndEntry, EndStatus, Event, InProgress, PhaseName, Place, Role, RunStatus, RunUpdate,
         RuntimeChange, SpawnEntry, ToolCompleted, ToolStarted, Verdict,
@@ -177,6 +178,11 @@ impl Projection {
                 };
                 self.single(Event::PhaseChanged { phase })
             }
+            SessionEvent::Tasks(tasks) => self.single(Event::TasksUpdated { tasks: task_entries(tasks) }),
+            SessionEvent::Goal(goal) => {
+                self.single(Event::GoalUpdated { goal: goal.as_ref().map(goal_state) })
+            }
+            SessionEvent::Shell(shell) => self.single(Event::ShellUpdated { shell: shell_entry(shell) }),
             SessionEvent::Swarm(event) => self.swarm(event),
             SessionEvent::TurnEnded { end, .. } => self.ended(end),
             SessionEvent::MessageDelta { .. }

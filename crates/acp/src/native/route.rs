@@ -10,17 +10,17 @@ use super::{
     requests::{Request, service_error},
     running_request::RunningRequest,
     services::RequestContext,
+    sessions::{open_session, stored_session},
     settings_keys::runtime_state,
-    subagents,
+    shells, subagents,
     trust::TrustRequest,
+    work,
 };
 use crate::{
     connection::{Connection, Reply, Wire, errors, set_option::choose_model},
     limits::{LOG_DECISIONS_MAX, SEARCH_HITS_MAX},
 };
-use agent::{
-    Cost, Mode, PermissionMode, PermissionOutcome, SearchQuery, SessionEvent, SessionHandle, SessionId,
-};
+use agent::{Cost, Mode, PermissionMode, PermissionOutcome, SearchQuery, SessionEvent, SessionHandle};
 use agent_client_protocol::Error;
 use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc};
@@ -116,6 +116,16 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
         "usage/get" if own => {
             known();
             usage(&Fields::of(params)?, connection).await
+        }
+        "tasks/list" | "goal/get" | "goal/set" if own => {
+            known();
+            let unknown = || Err(errors::method_not_found(method));
+            work::serve(name, &Fields::of(params)?, connection).await.unwrap_or_else(unknown)
+        }
+        "shells/list" | "shells/stop" | "shells/output" if own => {
+            known();
+            let unknown = || Err(errors::method_not_found(method));
+            shells::serve(name, &Fields::of(params)?, connection).await.unwrap_or_else(unknown)
         }
         "doctor" if own => {
             known();
@@ -318,24 +328,6 @@ async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<V
         "contextUsed": usage.context_used,
         "maxContext": known(usage.context_size),
     }))
-}
-
-/// Returns the session of a request; it must be open on this connection.
-fn open_session<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionHandle, Error> {
-    let id = fields.text("sessionId")?;
-    let not_loaded = |_| errors::invalid_params(format!("Session not loaded: {id}"));
-    let handle = connection.find(&id).map_err(not_loaded)?;
-    match connection.client(&handle) {
-        Some(_) => Ok(handle),
-        None => Err(errors::invalid_params(format!("Session not loaded: {id}"))),
-    }
-}
-
-/// Returns the session of a request, open or only stored.
-async fn stored_session<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionId, Error> {
-    let id = SessionId(fields.text("sessionId")?);
-    connection.runtime.record(&id).await.map_err(|error| errors::store(&error))?;
-    Ok(id)
 }
 
 #[cfg(test)]

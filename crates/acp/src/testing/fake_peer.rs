@@ -381,8 +381,10 @@ impl State {
                 if script.v2 {
                     self.handle_update(session, kind, update);
                 }
+                // The end of a background command changes the content of the call that started it.
+                let of_background = kind == "tool_call_update" && update["status"].is_null();
                 let of_a_turn = kind.ends_with("_chunk")
-                    || kind.starts_with("tool_call")
+                    || (kind.starts_with("tool_call") && !of_background)
                     || kind.starts_with("plan")
                     || kind.starts_with("terminal");
                 let in_a_turn =

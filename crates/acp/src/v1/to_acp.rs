@@ -8,8 +8,8 @@ use crate::{
 };
 use agent::{
     Compaction, CompactionStep, Content, Diff, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
-    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
-    ToolCallUpdate, ToolContent, ToolKind, ToolStatus, UsageUpdate,
+    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, ShellUpdate, SlashCommand, StopReason,
+    ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolStatus, UsageUpdate,
 };
 use agent_client_protocol::v1::schema as acp;
 use std::collections::HashMap;
@@ -101,11 +101,8 @@ impl Projection {
                 Some(output) => self.output(&update.id, output).into_iter().collect(),
                 None => vec![self.tool_call(update)],
             },
-            SessionEvent::Plan(entries) if self.plan.as_ref() == Some(entries) => Vec::new(),
-            SessionEvent::Plan(entries) => {
-                self.plan = Some(entries.clone());
-                vec![Update::urgent(acp::SessionUpdate::Plan(plan(entries)))]
-            }
+            SessionEvent::Plan(entries) => self.plan(entries.clone()),
+            SessionEvent::Tasks(tasks) => self.plan(agent::plan_of(tasks)),
             SessionEvent::Usage(used) => vec![Update::urgent(usage(used))],
             SessionEvent::TitleChanged(title) => {
                 let info = acp::SessionInfoUpdate::new().title(title.clone());
@@ -128,6 +125,7 @@ impl Projection {
                 self.notice(*severity, title, description.as_deref()).into_iter().collect()
             }
             SessionEvent::Commands(commands) => vec![available_commands(commands)],
+            SessionEvent::Shell(shell) => shell_ended(shell).into_iter().collect(),
             SessionEvent::Compaction(compaction) => self.compaction(compaction).into_iter().collect(),
             SessionEvent::TurnStarted { .. }
             | SessionEvent::UserMessage { .. }
@@ -145,8 +143,19 @@ impl Projection {
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
             | SessionEvent::Rewound(_)
+            | SessionEvent::Goal(_)
             | SessionEvent::TurnEnded { .. } => Vec::new(),
         }
+    }
+
+    /// Returns the update for the plan, if it changes.
+    fn plan(&mut self, entries: Vec<PlanEntry>) -> Vec<Update> {
+        if self.plan.as_ref() == Some(&entries) {
+            return Vec::new();
+        }
+        let update = Update::urgent(acp::SessionUpdate::Plan(plan(&entries)));
+        self.plan = Some(entries);
+        vec![update]
     }
 
     fn delta(&mut self, kind: ChunkKind, id: &MessageId, text: &str) -> Vec<Update> {
@@ -415,6 +424,17 @@ pub(crate) fn locations(locations: &[Location]) -> Vec<acp::ToolCallLocation> {
             acp::ToolCallLocation::new(location.path.as_std()).line(line)
         })
         .collect()
+}
+
+/// Returns the update of the call that started a background command, once the command has ended. A
+/// terminal of the client shows that itself.
+fn shell_ended(shell: &ShellUpdate) -> Option<Update> {
+    if shell.end.is_none() || shell.in_terminal {
+        return None;
+    }
+    let fields = acp::ToolCallUpdateFields::new().content(vec![shell.message().into()]);
+    let update = acp::ToolCallUpdate::new(shell.call.as_str().to_owned(), fields);
+    Some(Update::urgent(acp::SessionUpdate::ToolCallUpdate(update)))
 }
 
 fn new_call(update: &ToolCallUpdate, content: Option<Vec<acp::ToolCallContent>>) -> acp::ToolCall {

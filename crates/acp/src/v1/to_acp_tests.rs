@@ -310,6 +310,44 @@ fn an_unchanged_plan_is_sent_once() {
     }]);
     assert_eq!(projection.updates(&plan, Vec::new).len(), 1);
     assert_eq!(projection.updates(&plan, Vec::new).len(), 0);
+    let task = agent::Task {
+        id: "0".to_owned(),
+        subject: "a".to_owned(),
+        description: "only programs see it".to_owned(),
+        active_form: String::new(),
+        parent: None,
+        status: agent::TaskStatus::Pending,
+        blocked_by: Vec::new(),
+    };
+    assert_eq!(projection.updates(&SessionEvent::Tasks(vec![task]), Vec::new).len(), 0);
+    let empty = json!([{"sessionUpdate": "plan", "entries": []}]);
+    check(&mut projection, SessionEvent::Tasks(Vec::new()), empty);
+}
+
+#[test]
+fn the_end_of_a_background_command_updates_the_call_that_started_it() {
+    let shell = |end, in_terminal| {
+        SessionEvent::Shell(ShellUpdate {
+            id: "sh_1".to_owned(),
+            command: "npm test".to_owned(),
+            call: "tool_7".into(),
+            end,
+            seconds: 2,
+            keeps: false,
+            in_terminal,
+        })
+    };
+    let exited = || Some(agent::ShellEnding { how: "exit 0".to_owned(), success: true, stopped: false });
+    let mut live = Projection::live(OptionalUpdates::default());
+    check(&mut live, shell(None, false), json!([]));
+    check(&mut live, shell(exited(), true), json!([]));
+    let text = "[Background bash command 'sh_1' succeeded (exit 0, 2s)]\nCommand: npm test";
+    let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+    check(
+        &mut live,
+        shell(exited(), false),
+        json!([{"sessionUpdate": "tool_call_update", "toolCallId": "tool_7", "content": content}]),
+    );
 }
 
 #[test]

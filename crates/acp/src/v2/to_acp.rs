@@ -5,8 +5,8 @@ use super::{patch, settings::config_options};
 use crate::connection::{self, ChunkKind, StreamedMessages, auth::AuthState, settings::Settings, unpriced};
 use agent::{
     Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
-    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
-    ToolCallUpdate, ToolContent, ToolKind, ToolStatus, TurnEnd, Usage,
+    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, ShellUpdate, SlashCommand, StopReason,
+    ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolStatus, TurnEnd, Usage,
 };
 use agent_client_protocol::{Error, ErrorCode};
 use agent_client_protocol_schema::v2 as acp;
@@ -117,12 +117,8 @@ impl Projection {
                 self.asked.remove(id);
                 self.state_after(before)
             }
-            SessionEvent::Plan(entries) if self.plan.as_ref() == Some(entries) => Vec::new(),
-            SessionEvent::Plan(entries) => {
-                self.plan = Some(entries.clone());
-                let plan = acp::PlanUpdateContent::items(PLAN, entries.iter().map(plan_entry).collect());
-                vec![Update::urgent(acp::SessionUpdate::PlanUpdate(acp::PlanUpdate::new(plan)))]
-            }
+            SessionEvent::Plan(entries) => self.plan(entries.clone()),
+            SessionEvent::Tasks(tasks) => self.plan(agent::plan_of(tasks)),
             SessionEvent::Usage(used) => {
                 self.used = used.turn;
                 let usage = acp::UsageUpdate::new(used.context_used, used.context_size)
@@ -152,6 +148,7 @@ impl Projection {
                 vec![Update::urgent(acp::SessionUpdate::AvailableCommandsUpdate(commands))]
             }
             SessionEvent::Compaction(Compaction { id, step }) => vec![compaction(id.as_str(), step)],
+            SessionEvent::Shell(shell) => shell_ended(shell).into_iter().collect(),
             SessionEvent::TurnStarted { .. }
             | SessionEvent::TurnEnded { .. }
             | SessionEvent::PermissionRequested { .. }
@@ -163,6 +160,7 @@ impl Projection {
             | SessionEvent::ResultsLeftOut(_)
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
+            | SessionEvent::Goal(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }
     }
@@ -205,6 +203,16 @@ impl Projection {
         });
         let idle = acp::StateUpdate::Idle(acp::IdleStateUpdate::new().stop_reason(reason).usage(usage));
         vec![Update::urgent(acp::SessionUpdate::StateUpdate(idle))]
+    }
+
+    /// Returns the update for the plan, if it changes.
+    fn plan(&mut self, entries: Vec<PlanEntry>) -> Vec<Update> {
+        if self.plan.as_ref() == Some(&entries) {
+            return Vec::new();
+        }
+        let plan = acp::PlanUpdateContent::items(PLAN, entries.iter().map(plan_entry).collect());
+        self.plan = Some(entries);
+        vec![Update::urgent(acp::SessionUpdate::PlanUpdate(acp::PlanUpdate::new(plan)))]
     }
 
     fn delta(&mut self, kind: ChunkKind, id: &MessageId, text: &str) -> Vec<Update> {
@@ -363,6 +371,17 @@ impl connection::Projection<acp::SessionUpdate> for Projection {
     fn set_settings(&mut self, settings: Settings) {
         self.settings = Some(settings);
     }
+}
+
+/// Returns the update of the call that started a background command, once the command has ended. A
+/// terminal of the client shows that itself.
+fn shell_ended(shell: &ShellUpdate) -> Option<Update> {
+    if shell.end.is_none() || shell.in_terminal {
+        return None;
+    }
+    let update =
+        acp::ToolCallUpdate::new(shell.call.as_str().to_owned()).content(vec![text(&shell.message())]);
+    Some(Update::urgent(acp::SessionUpdate::ToolCallUpdate(update)))
 }
 
 /// Converts the available slash commands.

@@ -172,6 +172,26 @@ fn plans_settings_and_notices() {
         json!([{"sessionUpdate": "plan_update", "plan": {"type": "items", "planId": "plan",
             "entries": [{"content": "look", "priority": "high", "status": "in_progress"}]}}]),
     );
+    check(
+        &mut now,
+        SessionEvent::Tasks(Vec::new()),
+        json!([{"sessionUpdate": "plan_update", "plan": {"type": "items", "planId": "plan", "entries": []}}]),
+    );
+    check(
+        &mut now,
+        SessionEvent::Shell(ShellUpdate {
+            id: "sh_1".to_owned(),
+            command: "npm test".to_owned(),
+            call: "tool_7".into(),
+            end: Some(agent::ShellEnding { how: "exit 1".to_owned(), success: false, stopped: false }),
+            seconds: 2,
+            keeps: false,
+            in_terminal: false,
+        }),
+        json!([{"sessionUpdate": "tool_call_update", "toolCallId": "tool_7", "content": [{"type": "content",
+            "content": {"type": "text",
+                "text": "[Background bash command 'sh_1' failed (exit 1, 2s)]\nCommand: npm test"}}]}]),
+    );
     check(&mut now, SessionEvent::ModeChanged(Mode::Ask), json!([]));
     now.set_settings(Settings {
         mode: Mode::Edit,

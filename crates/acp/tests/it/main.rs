@@ -25,3 +25,4 @@ mod shared;
 mod stage;
 mod version_2;
 mod wire;
+mod work;

@@ -28,7 +28,7 @@ async fn a_rewind_goes_through_the_editor_and_keeps_what_the_user_typed() {
         params
     };
     let report = stage.editor.ok("_tiller/sessions/rewind", rewind(json!({"to": 0}))).await;
-    assert_eq!(report, json!({"restored": ["/w/a.txt"], "merged": [], "left": []}));
+    assert_eq!(report, json!({"restored": ["/w/a.txt"], "merged": [], "left": [], "tasks": null}));
     assert_eq!(stage.editor.text_of("/w/a.txt").as_deref(), Some("one\ntwo\nthree\nmine\n"));
     assert_eq!(stage.disk.text_of("/w/a.txt").as_deref(), Some("one\ntwo\n"), "nothing behind its back");
     stage.editor.ok("_tiller/sessions/rewind", rewind(json!({"redo": true}))).await;

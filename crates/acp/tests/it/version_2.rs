@@ -318,7 +318,7 @@ async fn files_are_rewound_in_version_2_too() {
     let answer = stage.editor.ok("_tiller/sessions/checkpoints", json!({"sessionId": session})).await;
     assert_eq!(answer["checkpoints"][0]["files"], json!(["/w/new.txt"]));
     let report = stage.editor.ok("_tiller/sessions/rewind", json!({"sessionId": session, "to": 0})).await;
-    assert_eq!(report, json!({"restored": ["/w/new.txt"], "merged": [], "left": []}));
+    assert_eq!(report, json!({"restored": ["/w/new.txt"], "merged": [], "left": [], "tasks": null}));
     assert_eq!(stage.disk.text_of("/w/new.txt"), None);
     stage.editor.close().await.unwrap();
 }

@@ -2,6 +2,7 @@
 
 use super::{
     Recorder, Timeline,
+    timeline::TasksAfter,
     undo::{Contents, Undone, undo},
 };
 use crate::{
@@ -36,14 +37,12 @@ pub(crate) async fn rewind(
     state: &SessionState,
     target: RewindTarget,
 ) -> Result<RewindReport, RewindError> {
-    let (report, rewound) = restore(session, state, target, &CancellationToken::new()).await?;
-    if let Some(rewound) = rewound {
-        session.record(vec![SessionEvent::Rewound(rewound)]).await?;
-    }
+    let (report, events) = restore(session, state, target, &CancellationToken::new()).await?;
+    session.record(events).await?;
     Ok(report)
 }
 
-/// Undoes changes, and returns the event to record if any file changed. Everything is decided
+/// Undoes changes, and returns the events to record: none if nothing changed. Everything is decided
 /// before the first file is changed; a file that cannot be restored does not prevent the others
 /// from being restored.
 pub(crate) async fn restore(
@@ -51,7 +50,7 @@ pub(crate) async fn restore(
     state: &SessionState,
     target: RewindTarget,
     cancel: &CancellationToken,
-) -> Result<(RewindReport, Option<Rewound>), RewindError> {
+) -> Result<(RewindReport, Vec<SessionEvent>), RewindError> {
     let timeline = Timeline::read(session.log().store(), session.id()).await?;
     let mut cx = session.own_context(cancel);
     let recorder = Recorder::new(cx.system.clone(), Vec::new());
@@ -79,7 +78,20 @@ pub(crate) async fn restore(
         RewindTarget::Turn(turn) => Some(turn),
         RewindTarget::Redo => None,
     };
-    Ok((report, (!files.is_empty()).then_some(Rewound { to, files })))
+    let tasks = timeline.tasks_after(target);
+    report.tasks = match tasks {
+        TasksAfter::Unchanged => None,
+        TasksAfter::Restored(_) => Some(true),
+        TasksAfter::Left => Some(false),
+    };
+    let mut events = Vec::new();
+    if !files.is_empty() || matches!(tasks, TasksAfter::Restored(_)) {
+        events.push(SessionEvent::Rewound(Rewound { to, files }));
+    }
+    if let TasksAfter::Restored(tasks) = tasks {
+        events.push(SessionEvent::Tasks(tasks));
+    }
+    Ok((report, events))
 }
 
 /// Decides how to restore a file.

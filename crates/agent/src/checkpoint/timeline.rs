@@ -2,7 +2,7 @@
 
 use crate::{
     Content, FileChange, RewindError, RewindTarget, Rewound, SessionEvent, SessionId, SessionStore,
-    StoreError,
+    StoreError, Task,
     limits::{EVENTS_PAGE, TITLE_CHARS},
     text::sanitise::label,
 };
@@ -20,7 +20,18 @@ pub struct Checkpoint {
     pub files: Vec<AbsPath>,
 }
 
-/// The changes of files that a log contains.
+/// What a rewind does with the tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TasksAfter {
+    /// They are already as they should be.
+    Unchanged,
+    /// They become these.
+    Restored(Vec<Task>),
+    /// They have changed since the rewind that is undone, and stay.
+    Left,
+}
+
+/// The changes of files and tasks that a log contains.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     /// The number of the last turn.
@@ -29,6 +40,10 @@ pub(crate) struct Timeline {
     open: bool,
     prompts: BTreeMap<u64, String>,
     entries: Vec<Entry>,
+    /// The lists of tasks, each with the number of turns that had ended when it was recorded.
+    tasks: Vec<(u64, Vec<Task>)>,
+    /// Whether the last event was a rewind.
+    after_rewind: bool,
 }
 
 #[derive(Debug)]
@@ -37,6 +52,10 @@ struct Entry {
     ended: u64,
     rewound: Option<Option<u64>>,
     changes: Vec<FileChange>,
+    /// The number of lists of tasks before it.
+    tasks: usize,
+    /// Whether it is a rewind that restored the tasks: the list follows it.
+    restored_tasks: bool,
 }
 
 impl Timeline {
@@ -53,6 +72,7 @@ impl Timeline {
 
     fn apply(&mut self, event: SessionEvent) {
         let ended = if self.open { self.last - 1 } else { self.last };
+        let after_rewind = std::mem::take(&mut self.after_rewind);
         match event {
             SessionEvent::TurnStarted { .. } => {
                 self.last += 1;
@@ -63,10 +83,22 @@ impl Timeline {
                 self.prompts.entry(self.last).or_insert_with(|| first_line(&content));
             }
             SessionEvent::FileChanged(change) => {
-                self.entries.push(Entry { ended, rewound: None, changes: vec![change] });
+                let tasks = self.tasks.len();
+                let rewound = None;
+                let changes = vec![change];
+                self.entries.push(Entry { ended, rewound, changes, tasks, restored_tasks: false });
             }
             SessionEvent::Rewound(Rewound { to, files }) => {
-                self.entries.push(Entry { ended, rewound: Some(to), changes: files });
+                let tasks = self.tasks.len();
+                let (rewound, changes) = (Some(to), files);
+                self.entries.push(Entry { ended, rewound, changes, tasks, restored_tasks: false });
+                self.after_rewind = true;
+            }
+            SessionEvent::Tasks(tasks) => {
+                if let Some(rewind) = self.entries.last_mut().filter(|_| after_rewind) {
+                    rewind.restored_tasks = true;
+                }
+                self.tasks.push((ended, tasks));
             }
             _ => {}
         }
@@ -109,6 +141,31 @@ impl Timeline {
             files.entry(change.path.clone()).or_default().push(change.clone());
         }
         Ok(files)
+    }
+
+    /// Decides what a rewind does with the tasks. The target exists.
+    pub(super) fn tasks_after(&self, target: RewindTarget) -> TasksAfter {
+        let now = self.tasks_at(self.tasks.len());
+        let then = match target {
+            RewindTarget::Turn(turn) => {
+                self.tasks_at(self.tasks.iter().filter(|(ended, _)| *ended < turn).count())
+            }
+            RewindTarget::Redo => match self.last_rewind() {
+                // A rewind that restored the tasks recorded the list that follows it.
+                Some(rewind) if rewind.restored_tasks => match self.tasks_at(rewind.tasks + 1) == now {
+                    true => self.tasks_at(rewind.tasks),
+                    false => return TasksAfter::Left,
+                },
+                Some(_) | None => now,
+            },
+        };
+        if then == now { TasksAfter::Unchanged } else { TasksAfter::Restored(then.to_vec()) }
+    }
+
+    /// Returns the list after that many changes of it.
+    fn tasks_at(&self, changes: usize) -> &[Task] {
+        let last = changes.min(self.tasks.len()).checked_sub(1);
+        last.map_or(&[], |last| self.tasks[last].1.as_slice())
     }
 
     /// Returns the last rewind that no redo has undone.

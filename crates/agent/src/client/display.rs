@@ -54,6 +54,13 @@ impl Cleaner {
             SessionEvent::Plan(entries) => {
                 entries.iter_mut().for_each(|PlanEntry { content, .. }| clean(content))
             }
+            SessionEvent::Tasks(tasks) => tasks.iter_mut().for_each(|task| {
+                [&mut task.subject, &mut task.description, &mut task.active_form].into_iter().for_each(clean);
+            }),
+            SessionEvent::Goal(Some(goal)) => {
+                [Some(&mut goal.objective), goal.reason.as_mut()].into_iter().flatten().for_each(clean);
+            }
+            SessionEvent::Shell(shell) => clean(&mut shell.command),
             SessionEvent::TitleChanged(title) => clean(title),
             SessionEvent::Commands(commands) => {
                 for command in commands {

@@ -9,22 +9,25 @@ pub(crate) mod compaction;
 pub(crate) mod content;
 pub(crate) mod effort;
 pub(crate) mod file_change;
+pub(crate) mod goal;
 pub(crate) mod ids;
 pub(crate) mod item;
 pub(crate) mod mode;
 pub(crate) mod permission;
 pub(crate) mod plan;
 pub(crate) mod prefix;
+pub(crate) mod shell;
 pub(crate) mod slash_command;
 pub(crate) mod specs;
 pub(crate) mod swarm;
+pub(crate) mod task;
 pub(crate) mod tool_call;
 pub(crate) mod usage;
 
 use crate::{
-    Briefing, Compaction, Content, Effort, FileChange, Item, MessageId, Mode, PermissionMode, PlanEntry,
-    Prefix, Rewound, SlashCommand, Snapshot, SubagentState, SwarmEvent, Text, ToolCallId, ToolCallRequest,
-    ToolCallUpdate, TurnId, Usage,
+    Briefing, Compaction, Content, Effort, FileChange, Goal, Item, MessageId, Mode, PermissionMode,
+    PlanEntry, Prefix, Rewound, ShellUpdate, SlashCommand, Snapshot, SubagentState, SwarmEvent, Task, Text,
+    ToolCallId, ToolCallRequest, ToolCallUpdate, TurnId, Usage,
 };
 
 /// An event of a session.
@@ -79,8 +82,16 @@ pub enum SessionEvent {
         /// The rule or source that decided: `user`, `SessionGrant`, ….
         rule: String,
     },
-    /// The current plan; replaces the one before.
+    /// The plan that older versions recorded instead of [`SessionEvent::Tasks`]; replaces the one
+    /// before.
     Plan(Vec<PlanEntry>),
+    /// All tasks of the session, in the order they were created; replaces those before. Stored
+    /// together with the end of the call that changed them. Clients show it as the plan
+    /// ([`crate::plan_of`]).
+    Tasks(Vec<Task>),
+    /// The goal was set, changed or removed. Tokens used since follow from
+    /// [`SessionEvent::Usage`] ([`crate::apply_to_goal`]).
+    Goal(Option<Goal>),
     /// Tokens used; sent after each answer of the model.
     Usage(UsageUpdate),
     /// The agent mode changed.
@@ -106,6 +117,8 @@ pub enum SessionEvent {
     Phase(Phase),
     /// The available slash commands changed; the value is all of them. Live only.
     Commands(Vec<SlashCommand>),
+    /// A background command started or ended. Live only.
+    Shell(ShellUpdate),
     /// The state of the subagents changed. Live only.
     Swarm(SwarmEvent),
     /// A subagent was requested, began or ended, or its result was delivered. The value is its
@@ -141,6 +154,7 @@ impl SessionEvent {
             | Self::Notice { .. }
             | Self::Phase(_)
             | Self::Commands(_)
+            | Self::Shell(_)
             | Self::Swarm(_) => false,
             // Progress of a running call is for subscribers only; its creation, start and end are
             // stored.

@@ -49,6 +49,12 @@ impl Usage {
         self.input.saturating_add(self.output)
     }
 
+    /// Returns the tokens that count against a token budget: output, and input that was not read
+    /// from the provider's cache.
+    pub fn metered(self) -> u64 {
+        self.input.saturating_sub(self.cache_read).saturating_add(self.output)
+    }
+
     /// Returns the input tokens that were neither read from nor written to the provider's cache.
     pub fn fresh_input(self) -> u64 {
         self.input.saturating_sub(self.cache_read).saturating_sub(self.cache_write)

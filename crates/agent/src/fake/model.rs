@@ -151,13 +151,15 @@ pub fn check_request(request: &ModelRequest) {
 
 /// Returns the user's part of a message, without the briefings that Tiller puts before it.
 pub fn said(content: &[Content]) -> &[Content] {
-    const BRIEFING_TAGS: [&str; 6] = [
+    const BRIEFING_TAGS: [&str; 8] = [
         "<environment>",
         "<environment_update>",
         "<instructions ",
         "<new_tools>",
         "<removed_tools>",
         "<background>",
+        "<tasks>",
+        "<goal>",
     ];
     let is_briefing = |piece: &&Content| match piece {
         Content::Text(text) => BRIEFING_TAGS.iter().any(|tag| text.starts_with(tag)),

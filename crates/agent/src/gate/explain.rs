@@ -65,7 +65,11 @@ async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Q
         ExplainedAs::Url => ("web_fetch", Effect::Reads, Access::Fetch(what.to_owned())),
         ExplainedAs::Command => {
             let (command, cwd) = (what.to_owned(), cwd.clone());
-            ("bash", Effect::Executes, Access::Execute { command, cwd, unconfined: false, reason: None })
+            (
+                "bash",
+                Effect::Executes,
+                Access::Execute { command, cwd, unconfined: false, reason: None, keeps: false },
+            )
         }
     };
     Question { tool, effect, accesses: vec![access] }

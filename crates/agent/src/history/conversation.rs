@@ -5,11 +5,15 @@
 //! the same events from the log, and nothing else changes a conversation.
 
 use crate::{
-    Briefing, CompactionId, CompactionStep, Content, History, MessageId, ModelResponse, Prefix, SessionEvent,
-    ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage, UsageUpdate,
+    Briefing, CompactionId, CompactionStep, Content, Goal, GoalStatus, History, MessageId, ModelResponse,
+    Prefix, SessionEvent, Task, ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage,
+    UsageUpdate, apply_to_goal,
     event::prefix::{Known, SharedPrefixes},
+    goal,
     history::context_usage::ContextUsage,
     input::{attachments, commands},
+    limits::TASKS,
+    task,
 };
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -25,6 +29,11 @@ const NEVER_RAN: &str = "This call was not run: the process ended before it bega
 
 /// The tools whose locations are files that the session works on.
 const FILE_TOOLS: [&str; 4] = ["file_read", "file_write", "file_edit", "apply_patch"];
+
+/// The name of the fact about the active goal.
+pub(crate) const GOAL_FACT: &str = "goal";
+/// The name of the fact about the open tasks.
+pub(crate) const TASKS_FACT: &str = "tasks";
 
 /// The state of a session derived from its events, as far as the next model request depends on it.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +66,13 @@ pub(crate) struct Conversation {
     /// The facts that Tiller itself sent to the model, each with the index of the message that
     /// holds them.
     sent_facts: Vec<(usize, Known)>,
+    /// The session's tasks.
+    tasks: Arc<[Task]>,
+    goal: Option<Goal>,
+    /// The call whose result shows the current tasks to the model.
+    tasks_shown: Option<ToolCallId>,
+    /// The call that the last event ended.
+    ended: Option<ToolCallId>,
     /// The running turn.
     turn: Option<TurnId>,
     /// The last entry of the running turn.
@@ -96,6 +112,8 @@ impl Conversation {
         if !event.is_durable() {
             return;
         }
+        let ended = self.ended.take();
+        apply_to_goal(&mut self.goal, event);
         match event {
             SessionEvent::TurnStarted { turn } => {
                 self.settle();
@@ -105,7 +123,11 @@ impl Conversation {
             }
             SessionEvent::UserMessage { content, .. } => self.take_message(content),
             SessionEvent::ModelResponse(response) => self.take_response(response),
-            SessionEvent::ToolCall(update) => self.take_call(update),
+            SessionEvent::ToolCall(update) => {
+                self.take_call(update);
+                self.ended = update.status.filter(|status| status.is_final()).map(|_| update.id.clone());
+            }
+            SessionEvent::Tasks(tasks) => self.take_tasks(tasks, ended),
             SessionEvent::TurnEnded { .. } => {
                 self.settle();
                 self.turn = None;
@@ -135,6 +157,7 @@ impl Conversation {
             }
             SessionEvent::ResultsLeftOut(left) => {
                 self.history.leave_results_out(&left.calls, &left.instead);
+                self.tasks_shown.take_if(|shown| left.calls.contains(shown));
                 self.fill.forget();
             }
             SessionEvent::Subagent(state) => {
@@ -156,7 +179,8 @@ impl Conversation {
         self.settle();
         self.messages += 1;
         // A message sent to a running turn goes to the model, even if it looks like a command.
-        let command = commands::of(content).filter(|_| matches!(self.last, Last::Beginning));
+        let command = commands::of(content)
+            .filter(|command| matches!(self.last, Last::Beginning) && !command.asks_model());
         match command {
             None => self.push_prompt(content),
             Some(command) => {
@@ -188,6 +212,20 @@ impl Conversation {
         }
         let message = self.history.messages().len().saturating_sub(1);
         self.sent_facts.push((message, briefing.facts.clone()));
+    }
+
+    /// Replaces the tasks. `call` is the call that changed them; the model is informed of a change
+    /// that no call made.
+    fn take_tasks(&mut self, tasks: &[Task], call: Option<ToolCallId>) {
+        self.tasks = tasks.iter().take(TASKS).cloned().collect();
+        self.tasks_shown = call;
+        if self.tasks_shown.is_none() {
+            self.settle();
+            self.history.push_note(Some(task::note(&self.tasks)));
+            let facts = Known::from([(TASKS_FACT.to_owned(), task::open_value(&self.tasks))]);
+            self.sent_facts.push((self.history.messages().len() - 1, facts));
+            self.last = Last::Other;
+        }
     }
 
     /// Replaces all but the last `kept` messages with a text, and drops the facts that the replaced
@@ -285,6 +323,10 @@ impl Conversation {
     pub(crate) fn repairs(&self) -> Vec<SessionEvent> {
         let mut repairs: Vec<_> = self.open_calls().into_iter().map(SessionEvent::ToolCall).collect();
         if let Some(turn) = &self.turn {
+            if let Some(goal) = self.goal.clone().filter(Goal::is_active) {
+                let why = "interrupted: the process ended";
+                repairs.push(SessionEvent::Goal(Some(goal::with(goal, GoalStatus::Interrupted, Some(why)))));
+            }
             let end = TurnEnd::Failed("the process ended in the middle of the turn".to_owned());
             repairs.push(SessionEvent::TurnEnded { turn: turn.clone(), end });
         }
@@ -342,6 +384,22 @@ impl Conversation {
         self.prefixes
             .values_mut()
             .for_each(|prefix| *prefix = Arc::new(shared.prefix(Prefix::clone(prefix))));
+    }
+
+    /// Returns the session's goal.
+    pub(crate) fn goal(&self) -> Option<&Goal> {
+        self.goal.as_ref()
+    }
+
+    /// Returns the session's tasks.
+    pub(crate) fn tasks(&self) -> &Arc<[Task]> {
+        &self.tasks
+    }
+
+    /// Returns whether the result of a call in the conversation shows the current tasks.
+    pub(crate) fn shows_tasks(&self) -> bool {
+        let shown = |shown: &ToolCallId| self.history.calls().iter().any(|calls| calls.contains(shown));
+        self.tasks_shown.as_ref().is_some_and(shown)
     }
 
     pub(crate) fn usage(&self) -> Usage {

@@ -1,7 +1,8 @@
 //! Slash commands: prompts that change the session instead of calling the model.
 
 use crate::{
-    CommandGroup, Content, MemoryId, Mode, PermissionMode, RewindTarget, SlashCommand, input::review, sources::Sources,
+    CommandGroup, Content, GoalChange, MemoryId, Mode, PermissionMode, RewindTarget, SlashCommand, goal,
+    input::review, sources::Sources,
 };
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -54,6 +55,17 @@ pub fn commands() -> &'static [SlashCommand] {
             "Review the uncommitted changes, or others; changes nothing",
             "commit, range, branch or files",
         ),
+        hinted(
+            "goal",
+            "Set a goal and work on it until it is reached; show it, pause, resume or clear it",
+            "text [--budget 200k], pause, resume or clear",
+        ),
+        hinted(
+            "shells",
+            "List the background commands, show the output of one, or stop it",
+            "show ID, stop ID or stop all",
+        ),
+        hinted("tasks", "List the tasks, or remove all of them", "clear"),
         command("agents", "The subagents of this session, as a tree"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
@@ -82,8 +94,40 @@ pub(crate) enum Action {
     /// With the words to search for.
     ListMemories(String),
     Forget(MemoryId),
+    Goal(GoalCommand),
+    ListShells,
+    ShowShell(String),
+    StopShell(String),
+    ListTasks,
+    ClearTasks,
     Agents,
     Help,
+}
+
+/// An action on the goal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum GoalCommand {
+    Show,
+    Change(GoalChange),
+    /// The command is invalid, with the reason.
+    Invalid(String),
+}
+
+impl Action {
+    /// Whether the command is a prompt for the model at the same time.
+    pub(crate) fn asks_model(&self) -> bool {
+        use GoalChange::{Resume, Set};
+        matches!(self, Self::Goal(GoalCommand::Change(Set { .. } | Resume { .. })))
+    }
+}
+
+/// Returns the change of the goal, if a prompt is a command that also takes effect while a turn
+/// runs.
+pub(crate) fn goal_interruption(content: &[Content]) -> Option<GoalChange> {
+    match of(content)? {
+        Action::Goal(GoalCommand::Change(change @ (GoalChange::Pause | GoalChange::Clear))) => Some(change),
+        _ => None,
+    }
 }
 
 /// Returns the action of a prompt that only consists of a slash command.
@@ -108,6 +152,15 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("model", id) if one_word => Action::Model(id.to_owned()),
         ("rewind", "") => Action::ListCheckpoints,
         ("rewind", target) => Action::Rewind(target.parse().ok()?),
+        ("goal", arguments) => Action::Goal(goal_command(arguments)),
+        ("shells", arguments) => match arguments.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [] => Action::ListShells,
+            ["show", id] => Action::ShowShell((*id).to_owned()),
+            ["stop", id] => Action::StopShell((*id).to_owned()),
+            _ => return None,
+        },
+        ("tasks", "") => Action::ListTasks,
+        ("tasks", "clear") | ("tasks-clear", "") => Action::ClearTasks,
         ("context", "") => Action::Context,
         ("usage", "") => Action::Usage,
         ("skills", "") => Action::Skills,
@@ -124,6 +177,40 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
 /// Returns the prompt that a built-in command stands for. Such a command is answered by the model.
 pub(crate) fn prompt(name: &str, arguments: &str) -> Option<Content> {
     (name == review::NAME).then(|| review::prompt(arguments))
+}
+
+/// Parses what follows `/goal`: nothing, a word, or an objective; `--budget N` may stand at its
+/// beginning or end.
+fn goal_command(arguments: &str) -> GoalCommand {
+    const FLAG: &str = "--budget";
+    let (text, budget) = match arguments.strip_prefix(FLAG) {
+        Some(rest) if rest.starts_with(char::is_whitespace) => {
+            let (budget, text) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
+            (text.trim(), Some(budget))
+        }
+        _ => match arguments.rsplit_once(char::is_whitespace) {
+            Some((text, budget)) if text.trim_end().ends_with(&format!(" {FLAG}")) => {
+                (text.trim_end()[..text.trim_end().len() - FLAG.len()].trim(), Some(budget))
+            }
+            _ => (arguments, None),
+        },
+    };
+    let token_budget = match budget.map(|given| goal::parse_budget(given).ok_or(given)).transpose() {
+        Ok(budget) => budget,
+        Err(given) => {
+            return GoalCommand::Invalid(format!("{given:?} is no token budget; write 200000 or 200k"));
+        }
+    };
+    match (text, token_budget) {
+        ("", None) => GoalCommand::Show,
+        ("pause", None) => GoalCommand::Change(GoalChange::Pause),
+        ("clear", None) => GoalCommand::Change(GoalChange::Clear),
+        ("resume", token_budget) => GoalCommand::Change(GoalChange::Resume { token_budget }),
+        ("", Some(_)) => GoalCommand::Invalid("the objective is missing; write /goal TEXT".to_owned()),
+        (text, token_budget) => {
+            GoalCommand::Change(GoalChange::Set { objective: text.to_owned(), token_budget })
+        }
+    }
 }
 
 /// Returns the text for the running turn, if a prompt is only a `/steer` command.
@@ -218,6 +305,14 @@ mod tests {
             ("/rename", Some(Action::Rename(String::new()))),
             ("/skills", Some(Action::Skills)),
             ("/review", None),
+            ("/tasks", Some(Action::ListTasks)),
+            ("/tasks clear", Some(Action::ClearTasks)),
+            ("/tasks-clear", Some(Action::ClearTasks)),
+            ("/tasks please", None),
+            ("/shells", Some(Action::ListShells)),
+            ("/shells show sh_1", Some(Action::ShowShell("sh_1".to_owned()))),
+            ("/shells stop all", Some(Action::StopShell("all".to_owned()))),
+            ("/shells stop", None),
             ("/argus please", None),
             ("/etc/hosts is what?", None),
             ("argus", None),
@@ -225,6 +320,37 @@ mod tests {
         ] {
             assert_eq!(parse(prompt), expected, "{prompt:?}");
         }
+    }
+
+    #[test]
+    fn a_goal_has_an_objective_and_perhaps_a_budget() {
+        let set = |objective: &str, token_budget| {
+            GoalCommand::Change(GoalChange::Set { objective: objective.to_owned(), token_budget })
+        };
+        let resume = |token_budget| GoalCommand::Change(GoalChange::Resume { token_budget });
+        for (prompt, expected) in [
+            ("/goal", GoalCommand::Show),
+            ("/goal pause", GoalCommand::Change(GoalChange::Pause)),
+            ("/goal clear ", GoalCommand::Change(GoalChange::Clear)),
+            ("/goal resume", resume(None)),
+            ("/goal resume --budget 1m", resume(Some(1_000_000))),
+            ("/goal fix\nthe tests --budget 200k", set("fix\nthe tests", Some(200_000))),
+            ("/goal --budget 5 fix it", set("fix it", Some(5))),
+            ("/goal say --budgets to all", set("say --budgets to all", None)),
+            (
+                "/goal fix --budget x",
+                GoalCommand::Invalid("\"x\" is no token budget; write 200000 or 200k".to_owned()),
+            ),
+            (
+                "/goal --budget 5",
+                GoalCommand::Invalid("the objective is missing; write /goal TEXT".to_owned()),
+            ),
+        ] {
+            assert_eq!(parse(prompt), Some(Action::Goal(expected)), "{prompt:?}");
+        }
+        let interrupts = |prompt: &str| goal_interruption(&[Content::text(prompt)]);
+        assert_eq!(interrupts("/goal pause"), Some(GoalChange::Pause));
+        assert_eq!((interrupts("/goal resume"), interrupts("/goals")), (None, None));
     }
 
     #[test]

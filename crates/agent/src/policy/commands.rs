@@ -2,7 +2,7 @@
 //! read-only in the table.
 
 use super::{
-    CommandConfinement, Decision, Policy, Subject, question, rules, settings, severe,
+    CommandConfinement, Decision, Policy, Resolved, Subject, question, rules, settings, severe,
     severity::Severity,
     shell::{self, Shell, SimpleCommand, Word},
     table,
@@ -82,12 +82,9 @@ pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> b
 }
 
 /// Returns why Guardian asks about a command, if it does.
-pub(super) fn obstacle(
-    policy: &Policy<'_>,
-    roots: &[AbsPath],
-    cwd: &AbsPath,
-    shell: &Shell,
-) -> Option<String> {
+pub(super) fn obstacle(policy: &Policy<'_>, roots: &[AbsPath], resolved: &Resolved) -> Option<String> {
+    let Access::Execute { cwd, keeps, .. } = &resolved.access else { return None };
+    let Some(shell) = &resolved.shell else { return Some("It cannot be parsed.".to_owned()) };
     let place = Words { policy, roots, cwd };
     if policy.confinement.holds() {
         let away = shell.commands().iter().any(|command| place.leaves(command));
@@ -99,6 +96,9 @@ pub(super) fn obstacle(
     let unconfined = |why: &str| Some(format!("It is not confined, and {why}."));
     if policy.confinement == CommandConfinement::Lifted {
         return unconfined("it asks to leave the sandbox");
+    }
+    if *keeps {
+        return unconfined("it keeps running when the session closes");
     }
     let commands = match shell {
         Shell::Commands(commands) if !commands.is_empty() => commands,
@@ -130,14 +130,11 @@ pub(super) fn why(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
         .accesses
         .iter()
         .find_map(|resolved| {
-            let (Access::Execute { cwd, unconfined, .. }, Some(shell)) = (&resolved.access, &resolved.shell)
-            else {
-                return None;
-            };
+            let Access::Execute { unconfined, .. } = &resolved.access else { return None };
             match policy.permission_mode {
                 _ if *unconfined => None,
                 PermissionMode::Argus => Some("Argus asks about every command.".to_owned()),
-                _ => obstacle(policy, subject.roots, cwd, shell),
+                _ => obstacle(policy, subject.roots, resolved),
             }
         })
         .unwrap_or_default()

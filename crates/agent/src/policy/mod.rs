@@ -133,6 +133,9 @@ const SAFE_TOOLS: &[&str] = &[
     "task_list",
     "task_get",
     "update_plan",
+    "get_goal",
+    "create_goal",
+    "update_goal",
     "shell_read",
     "shell_kill",
     "ask_user",
@@ -164,6 +167,8 @@ const APPROVAL_REQUIRED: &[&str] = &[
 ];
 /// Tools that the mode `ask` lacks in addition to those that write.
 const NOT_IN_ASK: &[&str] = &["execute_lua"];
+/// The tools that neither Plan nor Ask mode has although they change no file.
+const NOT_IN_PLAN: &[&str] = &["create_goal", "update_goal"];
 
 /// Rules that ask in every mode and each time: no remembered answer applies to them.
 const EVERY_TIME: &[&str] =
@@ -261,8 +266,8 @@ pub(crate) fn is_foreign(tool: &str) -> bool {
 pub(crate) fn exists(tool: &str, effect: Effect, mode: Mode) -> bool {
     match mode {
         Mode::Edit => true,
-        Mode::Plan => effect != Effect::Writes,
-        Mode::Ask => effect != Effect::Writes && !NOT_IN_ASK.contains(&tool),
+        Mode::Plan => effect != Effect::Writes && !NOT_IN_PLAN.contains(&tool),
+        Mode::Ask => exists(tool, effect, Mode::Plan) && !NOT_IN_ASK.contains(&tool),
     }
 }
 
@@ -421,9 +426,9 @@ fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
                 && resolved.canonical.as_ref() == Some(path)
                 && subject.roots.iter().any(|root| path.starts_with(root))
         }
-        Access::Execute { cwd, unconfined, .. } => resolved.shell.as_ref().is_some_and(|shell| {
-            !unconfined && commands::obstacle(policy, subject.roots, cwd, shell).is_none()
-        }),
+        Access::Execute { unconfined, .. } => {
+            !unconfined && commands::obstacle(policy, subject.roots, resolved).is_none()
+        }
         Access::Read(_) => true,
         Access::Call { .. } => subject.tool == "web_search",
         Access::Fetch(_) => false,

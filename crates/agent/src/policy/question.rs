@@ -21,7 +21,7 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
     let mut writes = Vec::new();
     for resolved in subject.accesses {
         match &resolved.access {
-            Access::Execute { command, cwd, unconfined, reason } => {
+            Access::Execute { command, cwd, unconfined, reason, .. } => {
                 let here =
                     if policy.apart { "on the agent's machine, not on yours" } else { "on this machine" };
                 let (line, words) = (named(command), policy.confinement.describe_at(here));

@@ -83,19 +83,32 @@ fn run(command: &str) -> Vec<Resolved> {
 
 fn run_in(command: &str, dialect: Dialect) -> Vec<Resolved> {
     let (command, cwd) = (command.to_owned(), path("/w"));
-    vec![Resolved::new(Access::Execute { command, cwd, unconfined: false, reason: None }, None, dialect)]
+    vec![Resolved::new(
+        Access::Execute { command, cwd, unconfined: false, reason: None, keeps: false },
+        None,
+        dialect,
+    )]
 }
 
 /// A command that requests to leave the sandbox, with the model's reason.
 fn lift(command: &str, reason: Option<&str>) -> Vec<Resolved> {
     let (command, cwd, reason) = (command.to_owned(), path("/w"), reason.map(str::to_owned));
-    vec![Resolved::new(Access::Execute { command, cwd, unconfined: true, reason }, None, Dialect::Bash)]
+    vec![Resolved::new(
+        Access::Execute { command, cwd, unconfined: true, reason, keeps: false },
+        None,
+        Dialect::Bash,
+    )]
 }
 
 /// A command in another directory, with that directory's resolved path.
 fn run_at(command: &str, cwd: &str, leads: &str) -> Vec<Resolved> {
-    let access =
-        Access::Execute { command: command.to_owned(), cwd: path(cwd), unconfined: false, reason: None };
+    let access = Access::Execute {
+        command: command.to_owned(),
+        cwd: path(cwd),
+        unconfined: false,
+        reason: None,
+        keeps: false,
+    };
     vec![Resolved::new(access, Some(path(leads)), Dialect::Bash)]
 }
 

@@ -307,6 +307,8 @@ const OF_TOOL: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("task_get", &[&["id", "task_id", "taskid"]]),
+    ("create_goal", &[&["objective", "goal", "text"], &["token_budget", "budget"]]),
+    ("update_goal", &[&["status", "state"], &["reason", "message", "explanation"]]),
     ("shell", SHELL),
     ("shell_read", SHELL),
     ("shell_write", SHELL),

@@ -1,9 +1,10 @@
 //! The handle through which clients send messages to a session's task.
 
 use crate::{
-    Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, PromptOutcome, RewindError,
-    RewindReport, RewindTarget, RuntimeOptions, SessionEvent, SessionId, SessionState, SlashCommand,
-    StoreError, SubagentAccess, Surface, SwarmState, TurnError,
+    Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models,
+    PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions, SessionEvent,
+    SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StoreError, SubagentAccess, Surface,
+    SwarmState, TurnError,
     client::watchers::Watchers,
     input::commands,
     log::Notified,
@@ -11,11 +12,12 @@ use crate::{
     session::{Session, controls::Controls},
     session::{
         controls::Running,
-        message::{Message, Queued},
+        message::{GoalRequest, Message, Queued},
     },
     settings::LiveSettings,
     sources::Sources,
     sources::server::ClientServer,
+    text::sanitise::sanitise,
 };
 use std::sync::{
     Arc,
@@ -39,6 +41,7 @@ pub struct SessionHandle {
     settings: Arc<LiveSettings>,
     running: Arc<Running>,
     subagents: SubagentAccess,
+    shells: Arc<Shells>,
 }
 
 /// A prompt sent to its session, to be awaited or cancelled.
@@ -106,6 +109,7 @@ impl SessionHandle {
             settings: controls.settings().clone(),
             running: controls.running().clone(),
             subagents: SubagentAccess(session.subagents().cloned()),
+            shells: session.shells().clone(),
         }
     }
 
@@ -287,6 +291,41 @@ impl SessionHandle {
     pub async fn set_model(&self, id: &str) -> Result<(), SessionError> {
         get_in_time(self.models.as_ref(), id).await?;
         self.change(|reply| Message::SetModel(id.to_owned(), reply)).await
+    }
+
+    /// Returns the background commands as they are now, in the order in which they were started.
+    pub fn shells(&self) -> Vec<ShellUpdate> {
+        self.shells.all()
+    }
+
+    /// Stops the background command with an id, or with `all` every one; returns those that were
+    /// stopped. Works while a turn runs.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a message for the user if there is no such command.
+    pub async fn stop_shell(&self, id: &str) -> Result<Vec<ShellUpdate>, String> {
+        self.shells.stop(id).await
+    }
+
+    /// Returns a background command and the end of its output, sanitised for display. The output
+    /// stays unread for the model.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a message for the user if there is no such command.
+    pub fn shell_output(&self, id: &str) -> Result<(ShellUpdate, String), String> {
+        let (shell, output) = self.shells.show(id)?;
+        Ok((shell, sanitise(&output)))
+    }
+
+    /// Changes the goal; returns the goal after that. A running turn applies the change before its
+    /// next request and works on the goal; without one, the next prompt does.
+    pub async fn change_goal(&self, change: GoalChange) -> Result<Option<Goal>, GoalError> {
+        let (reply, done) = oneshot::channel();
+        let request = GoalRequest::of_program(change, reply);
+        self.inbox.send(Message::Goal(request)).map_err(|_| GoalError::Closed)?;
+        done.await.map_err(|_| GoalError::Closed)?
     }
 
     /// Undoes changes to files through the session's own system, which includes the editor's

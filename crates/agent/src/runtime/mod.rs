@@ -22,6 +22,7 @@ use crate::{
     model::get_in_time,
     session::controls::SettingsModes,
     settings::{FixedSettings, LiveSettings, Settings},
+    shells::KeptShells,
     store::timed::TimedStore,
     swarm::{Slots, unix_time_ms},
     text::sanitise::sanitise,
@@ -42,6 +43,8 @@ pub struct Runtime {
     tool_providers: ToolProviders,
     open: Mutex<HashMap<SessionId, SessionHandle>>,
     idle: Arc<IdleSessions>,
+    /// Background commands that outlive their sessions.
+    kept_shells: Arc<KeptShells>,
     /// Held while a stored session is opened, changed or removed.
     locks: SessionLocks,
     prefixes: Arc<SharedPrefixes>,
@@ -96,6 +99,7 @@ impl Runtime {
             tool_providers,
             open: Mutex::default(),
             idle: Arc::default(),
+            kept_shells: Arc::default(),
             locks: SessionLocks::default(),
             prefixes: Arc::default(),
             slots: Arc::default(),
@@ -334,6 +338,7 @@ impl Runtime {
         if let Some(handle) = self.find(id) {
             handle.close().await;
         }
+        self.kept_shells.end_of(id).await;
         self.store.delete(id).await
     }
 
@@ -486,9 +491,11 @@ impl Runtime {
     }
 
     /// Closes every open session: cancels turns, waits for them to settle, releases the leases.
+    /// Stops the background commands that outlived their sessions.
     pub async fn shutdown(&self) {
         let open: Vec<_> = self.sessions().drain().map(|(_, handle)| handle).collect();
         futures::future::join_all(open.iter().map(SessionHandle::close)).await;
+        self.kept_shells.end().await;
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, SessionHandle>> {
@@ -518,7 +525,8 @@ async fn adopt(handle: &SessionHandle, how: &OpenSession) -> Result<(), SessionE
     Ok(())
 }
 
-/// Whether an event is valid only on the machine where it happened.
+/// Whether an event is valid only on the machine where it happened. A goal is one: no file from
+/// elsewhere makes a session work by itself.
 fn belongs_to_its_machine(event: &SessionEvent) -> bool {
     matches!(
         event,
@@ -526,6 +534,7 @@ fn belongs_to_its_machine(event: &SessionEvent) -> bool {
             | SessionEvent::Rewound(_)
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
+            | SessionEvent::Goal(_)
     )
 }
 

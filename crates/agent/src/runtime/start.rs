@@ -7,7 +7,7 @@ use super::{
     task::SessionTask,
 };
 use crate::{
-    ClientServer, SessionScope, SessionState, SubagentAccess, Surface,
+    ClientServer, SessionResources, SessionScope, SessionState, Shells, SubagentAccess, Surface,
     client::watchers::Watchers,
     gate::Gate,
     history::memory::Memory,
@@ -104,8 +104,12 @@ impl Runtime {
             .with_readable(readable);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
         let models_of = SessionModels::new(models.clone());
-        let subagents = SubagentAccess(Some(node.clone()));
-        let session = Session::new(id, cwd, log, gate, toolbox, models_of, subagents);
+        let resources = SessionResources {
+            shells: Arc::new(Shells::of(id.clone(), self.kept_shells.clone())),
+            subagents: SubagentAccess(Some(node.clone())),
+            ..SessionResources::default()
+        };
+        let session = Session::new(id, cwd, log, gate, toolbox, models_of, resources);
         node.connect(OwnSession { state: bound, outputs: session.outputs().clone() });
         let (inbox, messages) = mpsc::unbounded_channel();
         let handle = SessionHandle::new(&session, &controls, inbox, models, watchers.clone());

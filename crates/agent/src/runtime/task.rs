@@ -2,7 +2,7 @@
 //! changes to the session.
 
 use crate::{
-    PromptOutcome, RewindError, SessionEvent, TurnError,
+    PromptOutcome, RewindError, SessionEvent, Severity, Shells, TurnError,
     checkpoint::rewind,
     client::watchers::Watchers,
     history::memory::IdleSessions,
@@ -12,7 +12,7 @@ use crate::{
     session::{
         Session,
         controls::Controls,
-        message::{Message, Queued},
+        message::{GoalRequest, Message, Queued},
     },
     sources::Sources,
     turn,
@@ -48,11 +48,14 @@ impl SessionTask {
     /// Runs until the session is closed or every handle is dropped. Returns the senders of those
     /// waiting for the end.
     pub(crate) async fn run(self) -> Vec<oneshot::Sender<()>> {
-        let notifying = notify_commands(self.session.toolbox().sources().clone(), self.session.log().clone());
+        let log = self.session.log().clone();
+        let notifying = notify_commands(self.session.toolbox().sources().clone(), log.clone());
+        let watching = notify_shells(self.session.shells().clone(), log);
         tokio::select! {
             biased;
             closing = self.work() => closing,
             never = notifying => match never {},
+            never = watching => match never {},
         }
     }
 
@@ -69,6 +72,10 @@ impl SessionTask {
                         let state = self.controls.state();
                         // The receiver may have been dropped.
                         let _ = reply.send(Box::pin(rewind(&self.session, &state, target)).await);
+                        continue;
+                    }
+                    Some(Message::Goal(request)) => {
+                        self.change_goal(request).await;
                         continue;
                     }
                     Some(message) => {
@@ -135,6 +142,9 @@ impl SessionTask {
             result
         };
         self.controls.end_turn();
+        while let Some(request) = self.controls.goal_requests().next() {
+            self.change_goal(request).await;
+        }
         if cancel.is_cancelled() {
             self.session.cancel_subagents().await;
         }
@@ -162,6 +172,23 @@ impl SessionTask {
         result
     }
 
+    /// Changes the goal between turns.
+    async fn change_goal(&mut self, request: GoalRequest) {
+        let recovered = match self.session.log().memory().is_certain() {
+            true => Ok(()),
+            false => self.session.recover().await,
+        };
+        let changed = match recovered {
+            Ok(()) => {
+                let mode = self.controls.state().mode;
+                self.session.change_goal(mode, request.change.clone(), false).await
+            }
+            Err(error) => Err(error.into()),
+        };
+        request.settle(self.session.log(), changed);
+        self.idle.rest(self.session.log().memory());
+    }
+
     /// Moves tools to the next surface if theirs has gone. The grants applied to the old one and
     /// are cleared.
     fn move_on(&mut self) {
@@ -184,6 +211,27 @@ async fn notify_commands(sources: Sources, log: SessionLog) -> Infallible {
     }
 }
 
+/// Emits background commands that start and end, also between turns.
+async fn notify_shells(shells: Arc<Shells>, log: SessionLog) -> Infallible {
+    loop {
+        for shell in shells.changes().await {
+            let notice = match &shell.end {
+                Some(end) if !end.stopped => {
+                    // Never a warning: between turns, a client without notices has no place for it,
+                    // and the call that started the command shows it too.
+                    let severity = Severity::Info;
+                    let title = format!("Background command {} {}", shell.id, shell.outcome());
+                    let description = Some(shell.command.clone());
+                    Some(SessionEvent::Notice { severity, title, description })
+                }
+                _ => None,
+            };
+            log.notify(SessionEvent::Shell(shell));
+            notice.into_iter().for_each(|notice| log.notify(notice));
+        }
+    }
+}
+
 /// Handles a message, during a turn (`running`: the number of its prompt, and its token) or between
 /// turns.
 async fn take(
@@ -199,7 +247,9 @@ async fn take(
         }
     };
     let queued = waiting.len() + controls.steering().len();
-    match message {
+    match interrupting(message, running.is_some()) {
+        Message::Goal(request) => controls.goal_requests().push(request),
+
         Message::Prompt(prompt) | Message::Steer(prompt) if !closing.is_empty() => {
             prompt.settle(Err(TurnError::Closed));
         }
@@ -242,4 +292,15 @@ async fn take(
         }
     }
     controls.set_queued(waiting.len());
+}
+
+/// Turns a prompt that is a command for the goal of the running turn into a request for that turn.
+fn interrupting(message: Message, running: bool) -> Message {
+    match message {
+        Message::Prompt(prompt) if running => match commands::goal_interruption(&prompt.content) {
+            Some(change) => Message::Goal(GoalRequest::of_prompt(change, prompt)),
+            None => Message::Prompt(prompt),
+        },
+        message => message,
+    }
 }

@@ -2,7 +2,10 @@
 
 use crate::{
     Effort, Mode, PermissionMode, RuntimeOptions, SessionEvent, SessionState, SettingsNotice, StoreError,
-    log::SessionLog, policy::Grants, session::steering::Steering, settings::LiveSettings,
+    log::SessionLog,
+    policy::Grants,
+    session::{goal_requests::GoalRequests, steering::Steering},
+    settings::LiveSettings,
 };
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -98,6 +101,9 @@ pub(crate) struct Controls {
     grants: Arc<Grants>,
     /// Steering messages that the running turn has not taken yet.
     steering: Steering,
+    /// Changes of the goal that the running turn has not applied yet.
+    goal_requests: GoalRequests,
+
     settings: Arc<LiveSettings>,
     /// The settings values from which the session's modes were taken.
     settings_modes: Mutex<SettingsModes>,
@@ -132,6 +138,8 @@ impl Controls {
             log,
             grants,
             steering: Steering::default(),
+            goal_requests: GoalRequests::default(),
+
             settings,
             settings_modes: Mutex::new(settings_modes),
             running: Arc::default(),
@@ -163,6 +171,16 @@ impl Controls {
     /// Returns the queue of steering messages for the running turn.
     pub(crate) fn steering(&self) -> &Steering {
         &self.steering
+    }
+
+    /// Returns the changes of the goal for the running turn.
+    pub(crate) fn goal_requests(&self) -> &GoalRequests {
+        &self.goal_requests
+    }
+
+    /// Returns whether prompts wait for the end of the running turn.
+    pub(crate) fn has_waiting_prompts(&self) -> bool {
+        self.queued.length.load(Ordering::Acquire) > 0
     }
 
     pub(crate) fn settings(&self) -> &Arc<LiveSettings> {

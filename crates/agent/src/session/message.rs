@@ -1,8 +1,9 @@
 //! The messages of a session's task, and its queued prompts.
 
 use crate::{
-    Content, Effort, MessageId, Mode, PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget,
-    StopReason, StoreError, TurnError,
+    Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, PermissionMode, PromptOutcome,
+    RewindError, RewindReport, RewindTarget, SessionEvent, Severity, StopReason, StoreError, TurnError,
+    log::SessionLog,
 };
 use system::AbsPath;
 use tokio::sync::oneshot;
@@ -12,6 +13,7 @@ pub(crate) enum Message {
     Prompt(Queued),
     /// Like a prompt, but added to the running turn if there is one.
     Steer(Queued),
+    Goal(GoalRequest),
     Rewind(RewindTarget, oneshot::Sender<Result<RewindReport, RewindError>>),
     Cancel,
     /// Withdraws the prompt with this number.
@@ -51,7 +53,57 @@ impl Queued {
         let _ = reply.send(Ok(PromptOutcome::without_turn(StopReason::EndTurn)));
     }
 
+    /// Settles a prompt that took effect without a turn of its own.
+    pub(crate) fn without_turn(self) {
+        self.settle(Ok(PromptOutcome::without_turn(StopReason::EndTurn)));
+    }
+
     pub(crate) fn cancelled(self) {
         self.settle(Ok(PromptOutcome::cancelled()));
+    }
+}
+
+/// A request to change the goal.
+pub(crate) struct GoalRequest {
+    pub(crate) change: GoalChange,
+    reply: Reply,
+}
+
+/// Where the result goes.
+enum Reply {
+    Program(oneshot::Sender<Result<Option<Goal>, GoalError>>),
+    /// A prompt that is a slash command.
+    Prompt(Queued),
+}
+
+impl GoalRequest {
+    /// Creates a program's request.
+    pub(crate) fn of_program(
+        change: GoalChange,
+        reply: oneshot::Sender<Result<Option<Goal>, GoalError>>,
+    ) -> Self {
+        Self { change, reply: Reply::Program(reply) }
+    }
+
+    /// Creates the request of a prompt that is a slash command.
+    pub(crate) fn of_prompt(change: GoalChange, prompt: Queued) -> Self {
+        Self { change, reply: Reply::Prompt(prompt) }
+    }
+
+    /// Answers the request. The result for a prompt is shown as a notice.
+    pub(crate) fn settle(self, log: &SessionLog, result: Result<Option<Goal>, GoalError>) {
+        match self.reply {
+            // The receiver may have been dropped.
+            Reply::Program(reply) => drop(reply.send(result)),
+            Reply::Prompt(prompt) => {
+                let (severity, title) = match &result {
+                    Ok(Some(goal)) => (Severity::Info, format!("Goal {}", goal.status.id())),
+                    Ok(None) => (Severity::Info, "Goal removed".to_owned()),
+                    Err(error) => (Severity::Warning, format!("The goal was not changed: {error}")),
+                };
+                log.notify(SessionEvent::Notice { severity, title, description: None });
+                prompt.without_turn();
+            }
+        }
     }
 }

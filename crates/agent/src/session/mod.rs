@@ -6,6 +6,7 @@
 //! on it.
 
 pub(crate) mod controls;
+pub(crate) mod goal_requests;
 pub(crate) mod message;
 pub(crate) mod models;
 pub(crate) mod outcome;
@@ -13,11 +14,12 @@ pub(crate) mod steering;
 pub(crate) mod toolbox;
 
 use crate::{
-    FileTracker, LanguageModel, ModelError, NestedCalls, Outputs, Recall, RuntimeOptions, SessionEvent,
-    SessionId, SessionResources, Shells, StoreError, SubagentAccess, Surface, ToolCallContext, ToolCallId,
-    ToolCallUpdate, ToolContext,
+    FileTracker, Goal, GoalChange, GoalError, LanguageModel, Mode, ModelError, NestedCalls, Outputs, Recall,
+    RuntimeOptions, SessionEvent, SessionId, SessionResources, Shells, StoreError, Surface, ToolCallContext,
+    ToolCallId, ToolCallUpdate, ToolContext, Usage,
     client::User,
     gate::{Gate, Ruling},
+    goal,
     history::{conversation::Conversation, reading::read_log},
     log::{Recording, SessionLog, recorded},
     tool::subagents::Subagents,
@@ -55,7 +57,7 @@ impl Session {
         gate: Gate,
         toolbox: Toolbox,
         models: SessionModels,
-        subagents: SubagentAccess,
+        resources: SessionResources,
     ) -> Self {
         let outputs = Arc::new(Outputs::new(gate.outputs().cloned()));
         Self {
@@ -66,7 +68,7 @@ impl Session {
             gate,
             toolbox,
             models,
-            resources: SessionResources { outputs, subagents, ..SessionResources::default() },
+            resources: SessionResources { outputs, ..resources },
             reported: HashSet::new(),
             warned: false,
         }
@@ -104,7 +106,7 @@ impl Session {
     }
 
     /// Returns the background commands.
-    pub(crate) fn shells(&self) -> &Shells {
+    pub(crate) fn shells(&self) -> &Arc<Shells> {
         &self.resources.shells
     }
 
@@ -246,7 +248,7 @@ impl Session {
         ToolContext {
             system: self.system().clone(),
             cwd: self.cwd.clone(),
-            session: SessionResources { recall: Some(self.recall()), ..self.resources.clone() },
+            session: self.resources(),
             user: Arc::new(User(self.log.client().clone())),
             call: ToolCallContext::outside(),
             cancel: cancel.clone(),
@@ -258,6 +260,37 @@ impl Session {
     /// Returns what the session can recall under the settings as last loaded.
     pub(crate) fn recall(&self) -> Recall {
         Recall::new(self.log.shared_store(), &self.id, &self.cwd, &self.settings().prompt.memories)
+    }
+
+    /// Changes the goal for the user or a program; returns the goal after that. `works` is whether
+    /// a turn takes the goal up now.
+    ///
+    /// # Panics
+    /// If the log was not read.
+    pub(crate) async fn change_goal(
+        &self,
+        mode: Mode,
+        change: GoalChange,
+        works: bool,
+    ) -> Result<Option<Goal>, GoalError> {
+        if matches!(change, GoalChange::Set { .. } | GoalChange::Resume { .. }) && mode != Mode::Edit {
+            return Err(GoalError::Mode(mode.label()));
+        }
+        let conversation = self.conversation();
+        let goal = goal::changed(conversation.goal(), change, used(&conversation), works)?;
+        self.record(vec![SessionEvent::Goal(goal.clone())]).await?;
+        Ok(goal)
+    }
+
+    /// Returns what the session keeps for its tools, with the state that follows from its events.
+    fn resources(&self) -> SessionResources {
+        let mut resources = SessionResources { recall: Some(self.recall()), ..self.resources.clone() };
+        if let Some(conversation) = self.log.memory().conversation() {
+            resources.tasks = conversation.tasks().clone();
+            resources.goal = conversation.goal().cloned();
+            resources.usage = used(&conversation);
+        }
+        resources
     }
 
     /// Begins a turn: drops a model created under other settings, and confines the session to its
@@ -304,4 +337,11 @@ impl Session {
             tracing::warn!(session = %self.id, %error, "the lease could not be given back");
         }
     }
+}
+
+/// Returns the tokens used by a session and its subagents.
+fn used(conversation: &Conversation) -> Usage {
+    let mut used = conversation.usage();
+    used += conversation.subagent_usage();
+    used
 }

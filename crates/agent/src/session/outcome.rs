@@ -61,6 +61,9 @@ pub struct RewindReport {
     pub merged: Vec<AbsPath>,
     /// Files left unchanged, with the reason.
     pub left: Vec<(AbsPath, String)>,
+    /// Whether the tasks were restored; `Some(false)` if they were left because they have changed
+    /// since, `None` if they needed no change.
+    pub tasks: Option<bool>,
 }
 
 /// Why a rewind changed nothing.
@@ -94,7 +97,8 @@ pub enum RewindError {
 impl fmt::Display for RewindReport {
     /// Writes a line for each file, for the user.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.restored.is_empty() && self.merged.is_empty() && self.left.is_empty() {
+        let files = [self.restored.len(), self.merged.len(), self.left.len()];
+        if files == [0; 3] && self.tasks.is_none() {
             return writeln!(f, "There was nothing to restore.");
         }
         for path in &self.restored {
@@ -105,6 +109,11 @@ impl fmt::Display for RewindReport {
         }
         for (path, reason) in &self.left {
             writeln!(f, "- left `{path}` as it is: {reason}")?;
+        }
+        match self.tasks {
+            Some(true) => writeln!(f, "- restored the task list")?,
+            Some(false) => writeln!(f, "- left the task list as it is: it has changed since")?,
+            None => {}
         }
         Ok(())
     }

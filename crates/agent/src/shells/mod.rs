@@ -1,19 +1,23 @@
 //! The background commands of a session: servers, watchers, interactive programs. They belong to
 //! the session and end with it or with the process; cancelling a turn leaves them running.
 
+mod kept;
 mod shell;
 
 use crate::{
-    limits::{SHELL_LINE_CHARS, SHELL_NEWS_BYTES, SHELL_NEWS_LINES, SHELLS, SHELLS_END_WAIT, SHELLS_ENDED},
+    SessionId, ShellUpdate, ToolCallId,
+    limits::{SHELL_LINE_CHARS, SHELL_NEWS_BYTES, SHELL_NEWS_LINES, SHELLS, SHELLS_ENDED, SHELLS_KEPT},
     text::cut,
 };
+use kept::HeldShells;
+pub(crate) use kept::KeptShells;
 pub(crate) use shell::{Shell, ShellEnd, UnreadOutput};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use system::{ExitStatus, Process};
-use tokio::time::timeout;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 /// Id prefix of a command that runs where the session's commands run.
 const INSIDE: &str = "sh_";
@@ -24,6 +28,10 @@ const OUTSIDE: &str = "out_";
 #[derive(Default)]
 pub struct Shells {
     state: Mutex<State>,
+    /// Notified when a command has started or ended.
+    news: Arc<Notify>,
+    /// The session, and where its kept commands go when it closes.
+    kept: Option<(SessionId, Arc<KeptShells>)>,
 }
 
 #[derive(Default)]
@@ -44,9 +52,83 @@ pub(crate) struct NewShell {
     pub(crate) lifted: bool,
     /// Timeout after which it is stopped.
     pub(crate) limit: Option<Duration>,
+    /// The call that starts it.
+    pub(crate) call: ToolCallId,
+    /// The place of a command that keeps running when the session closes.
+    pub(crate) kept: Option<OwnedSemaphorePermit>,
 }
 
 impl Shells {
+    /// Returns the commands of a session that is opened: those that were kept when it was closed.
+    pub(crate) fn of(session: SessionId, kept: Arc<KeptShells>) -> Self {
+        let held = kept.take(&session);
+        let (shells, news) = held.map_or_else(Default::default, |held| (held.shells, held.news));
+        let number =
+            |shell: &Arc<Shell>| shell.id().rsplit('_').next().and_then(|number| number.parse().ok());
+        let begun = shells.iter().filter_map(number).max().unwrap_or_default();
+        Self { state: Mutex::new(State { begun, shells }), news, kept: Some((session, kept)) }
+    }
+
+    /// Reserves a place for a command that keeps running when the session closes; the error is for
+    /// the model.
+    pub(crate) fn reserve(&self) -> Result<OwnedSemaphorePermit, String> {
+        let place = self.kept.as_ref().and_then(|(_, kept)| kept.reserve());
+        place.ok_or_else(|| {
+            format!(
+                "Not run: {SHELLS_KEPT} commands that outlive their sessions run already. Stop one first, or \
+                 leave keep out."
+            )
+        })
+    }
+
+    /// Reports a command that goes on running after the call that started it.
+    pub(crate) fn report(&self, shell: &Shell) {
+        shell.report();
+        self.news.notify_one();
+    }
+
+    /// Waits until commands have started or ended, and returns them as they are then.
+    pub(crate) async fn changes(&self) -> Vec<ShellUpdate> {
+        loop {
+            let shells = self.lock().shells.clone();
+            let changes: Vec<_> = shells.iter().filter_map(|shell| shell.take_change()).collect();
+            if !changes.is_empty() {
+                return changes;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    /// Returns all commands as they are now, in the order in which they were started.
+    pub(crate) fn all(&self) -> Vec<ShellUpdate> {
+        self.lock().shells.iter().map(|shell| shell.update()).collect()
+    }
+
+    /// Stops a command, or all that run, for the user. Returns those that were stopped.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a message for the user if there is no such command.
+    pub(crate) async fn stop(&self, id: &str) -> Result<Vec<ShellUpdate>, String> {
+        let shells = match id {
+            "all" => self.lock().shells.clone(),
+            id => vec![self.find(id)?],
+        };
+        let running: Vec<_> = shells.into_iter().filter(|shell| shell.is_running()).collect();
+        kept::stop(running.clone()).await;
+        Ok(running.iter().map(|shell| shell.update()).collect())
+    }
+
+    /// Returns a command and the end of its output, read or unread.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a message for the user if there is no such command.
+    pub(crate) fn show(&self, id: &str) -> Result<(ShellUpdate, String), String> {
+        let shell = self.find(id)?;
+        Ok((shell.update(), shell.recent()))
+    }
+
     /// Checks that another command may be started; the error is for the model.
     pub(crate) fn expect_room(&self) -> Result<(), String> {
         let running: Vec<_> = self.lock().shells.iter().filter(|shell| shell.is_running()).cloned().collect();
@@ -64,7 +146,7 @@ impl Shells {
         let mut state = self.lock();
         state.begun += 1;
         let id = format!("{}{}", if new.lifted { OUTSIDE } else { INSIDE }, state.begun);
-        let shell = Arc::new(Shell::start(id, new, process));
+        let shell = Arc::new(Shell::start(id, new, process, self.news.clone()));
         state.shells.push(shell.clone());
         let ended = state.shells.iter().filter(|shell| !shell.is_running()).count();
         if ended > SHELLS_ENDED
@@ -107,16 +189,18 @@ impl Shells {
     pub(crate) fn take_ended(&self) -> Option<String> {
         let shells = self.lock().shells.clone();
         let ended: Vec<_> = shells.iter().filter_map(|shell| ended(shell)).collect();
-        (!ended.is_empty()).then(|| ended.join("\n"))
+        (!ended.is_empty()).then(|| ended.join("\n\n---\n\n"))
     }
 
-    /// Stops all commands and waits for them, with a timeout.
+    /// Stops all commands and waits for them, with a timeout; those to keep go on running.
     pub(crate) async fn end(&self) {
         let shells = std::mem::take(&mut self.lock().shells);
-        let ends = shells.iter().filter(|shell| shell.is_running()).map(|shell| shell.stop());
-        if timeout(SHELLS_END_WAIT, futures::future::join_all(ends)).await.is_err() {
-            tracing::warn!("a command in the background did not end in time; it is killed");
+        let keeps = |shell: &Arc<Shell>| self.kept.is_some() && shell.keeps() && shell.is_running();
+        let (keep, end): (Vec<_>, Vec<_>) = shells.into_iter().partition(keeps);
+        if let Some((session, kept)) = &self.kept {
+            kept.hold(session.clone(), HeldShells { shells: keep, news: self.news.clone() });
         }
+        kept::stop(end).await;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -157,11 +241,10 @@ fn names(shells: &[Arc<Shell>]) -> String {
     shells.iter().map(|shell| shell.id().to_owned()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the ended about a command that has ended, with the end of its unread output.
+/// Returns the message about a command that has ended, with the end of its unread output.
 fn ended(shell: &Shell) -> Option<String> {
-    let (end, unread) = shell.take_ended()?;
-    let mut text =
-        format!("The background command {} ({}) has ended. {end}", shell.id(), shell.line(SHELL_LINE_CHARS));
+    let unread = shell.take_ended()?;
+    let mut text = shell.update().message();
     let last = cut::last_lines(&unread, SHELL_NEWS_LINES, SHELL_NEWS_BYTES);
     if !last.is_empty() {
         text.push_str(&format!("\nThe end of its output (all of it: shell with action output):\n{last}"));

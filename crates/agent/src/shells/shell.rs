@@ -2,7 +2,8 @@
 
 use super::{NewShell, ending};
 use crate::{
-    limits::{SHELL_BYTES, SHELL_INPUT_WAIT},
+    ShellEnding, ShellUpdate, ToolCallId,
+    limits::{SHELL_BYTES, SHELL_INPUT_WAIT, SHELL_LINE_CHARS, SHELL_SHOWN_BYTES},
     text::cut,
     text::plain::PlainOutput,
 };
@@ -13,7 +14,7 @@ use std::{
 };
 use system::{ExitStatus, Output, Process, SystemError, TerminalId};
 use tokio::{
-    sync::{Notify, mpsc, oneshot},
+    sync::{Notify, OwnedSemaphorePermit, mpsc, oneshot},
     task::AbortHandle,
     time::{Instant, sleep_until, timeout, timeout_at},
 };
@@ -41,6 +42,20 @@ impl ShellEnd {
             Self::NotConfined(why) => why.clone(),
         }
     }
+
+    /// Returns the end for users.
+    fn outcome(&self) -> ShellEnding {
+        let how = match self {
+            Self::Exited(ExitStatus { signal: Some(signal), .. }) => signal.clone(),
+            Self::Exited(ExitStatus { code: Some(code), .. }) => format!("exit {code}"),
+            Self::Exited(_) => "exit unknown".to_owned(),
+            Self::Stopped => "stopped".to_owned(),
+            Self::TimedOut => "timed out".to_owned(),
+            Self::NotConfined(_) => "not started".to_owned(),
+        };
+        let success = matches!(self, Self::Exited(status) if status.success());
+        ShellEnding { how, success, stopped: *self == Self::Stopped }
+    }
 }
 
 /// Output that was read, and how the command ended, if it has.
@@ -56,7 +71,9 @@ pub(crate) struct UnreadOutput {
 pub(crate) struct Shell {
     id: String,
     line: String,
+    call: ToolCallId,
     confined: bool,
+    keeps: bool,
     terminal: Option<TerminalId>,
     began: Instant,
     orders: mpsc::Sender<Order>,
@@ -81,9 +98,26 @@ struct State {
     ahead: String,
     /// Bytes of output dropped before they were read.
     dropped: usize,
-    end: Option<ShellEnd>,
+    /// The last output, read or unread.
+    recent: String,
+    end: Option<(ShellEnd, Instant)>,
     /// Whether the model knows of the end.
     end_known: bool,
+    reported: Reported,
+    /// Given back when the command has ended.
+    kept: Option<OwnedSemaphorePermit>,
+}
+
+/// What users were informed of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Reported {
+    /// Nothing: the call that started the command is still running, or says how it ended.
+    #[default]
+    Nothing,
+    /// It is to be reported.
+    Due,
+    Started,
+    Ended,
 }
 
 enum Order {
@@ -92,14 +126,68 @@ enum Order {
 }
 
 impl Shell {
-    pub(super) fn start(id: String, new: NewShell, process: Box<dyn Process>) -> Self {
+    pub(super) fn start(id: String, new: NewShell, process: Box<dyn Process>, news: Arc<Notify>) -> Self {
         let (orders, received) = mpsc::channel(1);
         let shared = Arc::new(Shared::default());
+        let NewShell { line, confined, limit, call, kept, .. } = new;
         let terminal = process.terminal().cloned();
+        // The client ends its terminals with the session.
+        let keeps = kept.is_some() && terminal.is_none();
+        shared.lock().kept = kept.filter(|_| keeps);
         let began = Instant::now();
-        let deadline = new.limit.map(|limit| began + limit);
-        let task = tokio::spawn(carry(process, shared.clone(), received, deadline)).abort_handle();
-        Self { id, line: new.line, confined: new.confined, terminal, began, orders, shared, task }
+        let deadline = limit.map(|limit| began + limit);
+        let carried = shared.clone();
+        let carrying = async move {
+            carry(process, carried, received, deadline).await;
+            news.notify_one();
+        };
+        let task = tokio::spawn(carrying).abort_handle();
+        Self { id, line, call, confined, keeps, terminal, began, orders, shared, task }
+    }
+
+    /// Whether it keeps running when the session closes.
+    pub(crate) fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    /// Makes its start and its end be reported.
+    pub(super) fn report(&self) {
+        self.shared.lock().reported = Reported::Due;
+    }
+
+    /// Returns it as it is now, if users were not informed of that yet.
+    pub(super) fn take_change(&self) -> Option<ShellUpdate> {
+        {
+            let mut state = self.shared.lock();
+            let now = match (state.reported, state.end.is_some()) {
+                (Reported::Due, false) => Reported::Started,
+                (Reported::Due | Reported::Started, true) => Reported::Ended,
+                _ => return None,
+            };
+            state.reported = now;
+        }
+        Some(self.update())
+    }
+
+    /// Returns it as it is now.
+    pub(super) fn update(&self) -> ShellUpdate {
+        let end = self.shared.lock().end.clone();
+        let until = end.as_ref().map_or_else(Instant::now, |(_, at)| *at);
+        ShellUpdate {
+            id: self.id.clone(),
+            command: self.line(SHELL_LINE_CHARS),
+            call: self.call.clone(),
+            end: end.map(|(end, _)| end.outcome()),
+            seconds: (until - self.began).as_secs(),
+            keeps: self.keeps,
+            in_terminal: self.terminal.is_some(),
+        }
+    }
+
+    /// Returns the end of its output, read or unread.
+    pub(super) fn recent(&self) -> String {
+        let state = self.shared.lock();
+        format!("{}{}", state.recent, state.unfinished)
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -129,7 +217,7 @@ impl Shell {
     pub(super) fn state_words(&self) -> String {
         match &self.shared.lock().end {
             None => format!("runs for {} s", self.began.elapsed().as_secs()),
-            Some(end) => format!("has ended ({})", end.words()),
+            Some((end, _)) => format!("has ended ({})", end.words()),
         }
     }
 
@@ -174,16 +262,17 @@ impl Shell {
     pub(crate) fn take(&self) -> UnreadOutput {
         let mut state = self.shared.lock();
         state.end_known |= state.end.is_some();
-        UnreadOutput { said: state.take_unread(), end: state.end.clone() }
+        let said = state.take_unread();
+        UnreadOutput { said, end: state.end.clone().map(|(end, _)| end) }
     }
 
-    /// Returns how the command ended by itself, with the unread output, unless the end is already
-    /// known to the model. The output stays unread.
-    pub(super) fn take_ended(&self) -> Option<(String, String)> {
+    /// Returns the unread output of a command that has ended, unless the end is already known to
+    /// the model. The output stays unread.
+    pub(super) fn take_ended(&self) -> Option<String> {
         let mut state = self.shared.lock();
-        let end = state.end.as_ref().filter(|_| !state.end_known)?.words();
+        state.end.as_ref().filter(|_| !state.end_known)?;
         state.end_known = true;
-        Some((end, format!("{}{}", state.unread, state.unfinished)))
+        Some(format!("{}{}", state.unread, state.unfinished))
     }
 
     async fn until(&self, reached: impl Fn(&State) -> bool) {
@@ -218,13 +307,21 @@ impl Shared {
     }
 
     fn end(&self, end: ShellEnd) {
-        self.lock().end = Some(end);
+        let mut state = self.lock();
+        state.end = Some((end, Instant::now()));
+        state.kept = None;
+        drop(state);
         self.changed.notify_waiters();
     }
 }
 
 impl State {
     fn push(&mut self, ended: &str, unfinished: String) {
+        self.recent.push_str(ended);
+        if self.recent.len() > 2 * SHELL_SHOWN_BYTES {
+            let at = cut::ceil_char_boundary(&self.recent, self.recent.len() - SHELL_SHOWN_BYTES);
+            self.recent.drain(..at);
+        }
         if !ended.is_empty() {
             let ahead = std::mem::take(&mut self.ahead);
             match ended.strip_prefix(&ahead) {

@@ -19,6 +19,8 @@ pub enum Access {
         unconfined: bool,
         /// The model's reason for leaving the sandbox.
         reason: Option<String>,
+        /// Whether it keeps running when the session closes.
+        keeps: bool,
     },
     /// Fetches a URL.
     Fetch(String),

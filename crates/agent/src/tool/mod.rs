@@ -9,9 +9,9 @@ pub(crate) mod subagents;
 pub(crate) mod titles;
 
 use crate::{
-    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, Recall, SessionEvent, Shells,
-    SubagentAccess, TaskList, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult,
-    ToolSpec,
+    Access, AskUser, FileTracker, Goal, Location, NestedCalls, Outputs, Recall, SessionEvent, Shells,
+    SubagentAccess, Task, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult,
+    ToolSpec, Usage,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -88,8 +88,14 @@ pub struct Description {
 pub struct SessionResources {
     /// The record of which file contents the model has seen.
     pub files: Arc<FileTracker>,
-    /// The session's tasks.
-    pub tasks: Arc<TaskList>,
+    /// The session's tasks when the call began. A call that changes them returns a
+    /// [`SessionEvent::Tasks`].
+    pub tasks: Arc<[Task]>,
+    /// The session's goal when the call began. A call that changes it returns a
+    /// [`SessionEvent::Goal`].
+    pub goal: Option<Goal>,
+    /// Tokens used by the session when the call began.
+    pub usage: Usage,
     /// The session's background commands.
     pub shells: Arc<Shells>,
     /// The store of the full text of long results.

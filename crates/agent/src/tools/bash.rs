@@ -18,6 +18,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::time::Duration;
 use system::{AbsPath, Command, Confinement, ExitStatus, Process, SystemError};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Runs a shell command line.
 #[derive(Debug, Default, serde::Deserialize)]
@@ -35,6 +36,9 @@ pub(super) struct Bash {
     /// How long the call watches a background command before it returns, in milliseconds.
     #[serde(default, deserialize_with = "args::count")]
     pub(super) wait_ms: Option<u64>,
+    /// Whether a background command keeps running when the session closes.
+    #[serde(default, deserialize_with = "args::flag")]
+    pub(super) keep: bool,
     #[serde(default, deserialize_with = "args::flag")]
     pub(super) outside_sandbox: bool,
     /// The reason for leaving the sandbox, for the user.
@@ -58,6 +62,7 @@ impl Tool for Bash {
                 "timeout": {"type": "integer", "description": "Seconds (default 120, at most 7200)"},
                 "background": {"type": "boolean", "description": "Leave it running and return an id for shell; it ends with the session"},
                 "wait_ms": {"type": "integer"},
+                "keep": {"type": "boolean", "description": "With background: it outlives the session. Only if the user wants that"},
                 "outside_sandbox": {"type": "boolean", "description": "Run with the network and the user's files; the user is asked. Only after the sandbox stood in the way"},
                 "reason": {"type": "string", "description": "Why outside_sandbox, for the user"}
             },
@@ -66,8 +71,9 @@ impl Tool for Bash {
     }
 
     fn describe(&self, cwd: &AbsPath) -> Description {
+        let keeps = if self.keeps() { " (keeps running)" } else { "" };
         Description {
-            title: titles::command_title(&self.command, cwd),
+            title: format!("{}{keeps}", titles::command_title(&self.command, cwd)),
             kind: ToolKind::Execute,
             locations: Vec::new(),
         }
@@ -81,6 +87,7 @@ impl Tool for Bash {
                 cwd: self.folder(cwd),
                 unconfined: self.outside_sandbox,
                 reason: self.reason.clone().filter(|_| self.outside_sandbox),
+                keeps: self.keeps(),
             }],
         }
     }
@@ -99,6 +106,10 @@ impl Tool for Bash {
         if self.background {
             cx.session.shells.expect_room().map_err(ToolError::message)?;
         }
+        let kept = match self.keeps() {
+            true => Some(cx.session.shells.reserve().map_err(ToolError::message)?),
+            false => None,
+        };
         // Checked before the command starts, because its own changes are not unsaved changes.
         let unsaved = unsaved::note(&unsaved::unsaved(cx).await?);
         let process = match unless_cancelled(cx, cx.system.spawn(self.to_run(cx))).await? {
@@ -106,7 +117,7 @@ impl Tool for Bash {
             Err(error) => return Err(self.not_started(cx, error).await),
         };
         match self.background {
-            true => self.in_background(cx, process, &unsaved).await,
+            true => self.in_background(cx, process, kept, &unsaved).await,
             false => self.to_its_end(cx, process, &unsaved).await,
         }
     }
@@ -115,6 +126,10 @@ impl Tool for Bash {
 impl Bash {
     fn is_empty(&self) -> bool {
         self.command.trim().is_empty()
+    }
+
+    fn keeps(&self) -> bool {
+        self.keep && self.background
     }
 
     /// Returns the working directory.
@@ -158,9 +173,12 @@ impl Bash {
         &self,
         cx: &ToolContext,
         process: Box<dyn Process>,
+        kept: Option<OwnedSemaphorePermit>,
         unsaved: &str,
     ) -> Result<ToolOutput, ToolError> {
         let new = NewShell {
+            call: cx.call.id.clone(),
+            kept,
             line: self.command.clone(),
             confined: cx.call.confined && !self.outside_sandbox,
             lifted: self.outside_sandbox,
@@ -179,10 +197,16 @@ impl Bash {
             Some(ShellEnd::Exited(status)) => (self.ended(cx, said, &status), status.success()),
             Some(end) => (format!("{}\n{}", or_nothing(said), end.words()), false),
             None => {
+                cx.session.shells.report(&shell);
                 let reach = if confined { UNREACHED } else { "" };
+                let keeps = match (self.keeps(), shell.keeps()) {
+                    (true, true) => " It keeps running when the session closes.",
+                    (true, false) => " It runs in the user's terminal and ends with the session.",
+                    (false, _) => "",
+                };
                 (
                     format!(
-                        "Runs in the background as {}.{reach} Its output so far:\n{}",
+                        "Runs in the background as {}.{keeps}{reach} Its output so far:\n{}",
                         shell.id(),
                         or_nothing(said)
                     ),

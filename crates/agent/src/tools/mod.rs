@@ -10,6 +10,7 @@ mod edit;
 mod file_edit;
 mod file_read;
 mod file_write;
+mod goal;
 mod memory;
 mod nearest;
 mod not_text;
@@ -68,6 +69,7 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<shell::Shell>::new(),
         Typed::<subagent::Subagent>::new(),
         Typed::<task::UpdatePlan>::new(),
+        Typed::<goal::UpdateGoal>::new(),
         Typed::<shell::ShellStart>::new(),
         Typed::<shell::ShellWrite>::new(),
         Typed::<shell::ShellRead>::new(),
@@ -81,5 +83,7 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<memory::MemoryForget>::new(),
         Typed::<sessions::SessionSearch>::new(),
         Typed::<sessions::SessionRead>::new(),
+        Typed::<goal::CreateGoal>::new(),
+        Typed::<goal::GetGoal>::new(),
     ]
 }

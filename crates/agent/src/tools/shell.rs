@@ -83,6 +83,7 @@ impl Tool for Shell {
                 cwd: cwd.clone(),
                 unconfined: shells::is_outside(self.id()),
                 reason: None,
+                keeps: false,
             }],
             _ => args::touches_nothing(Self::NAME),
         }
@@ -145,13 +146,15 @@ pub(super) struct ShellStart {
     timeout: Option<u64>,
     #[serde(default, deserialize_with = "args::count")]
     wait_ms: Option<u64>,
+    #[serde(default, deserialize_with = "args::flag")]
+    keep: bool,
 }
 
 impl ShellStart {
     fn bash(&self) -> Bash {
-        let Self { command, cwd, timeout, wait_ms } = self;
-        let (command, cwd) = (command.clone(), cwd.clone());
-        Bash { command, cwd, timeout: *timeout, wait_ms: *wait_ms, background: true, ..Bash::default() }
+        let Self { command, cwd, timeout, wait_ms, keep } = self;
+        let (command, cwd, keep) = (command.clone(), cwd.clone(), *keep);
+        Bash { command, cwd, timeout: *timeout, wait_ms: *wait_ms, background: true, keep, ..Bash::default() }
     }
 }
 
@@ -169,7 +172,8 @@ impl Tool for ShellStart {
                 "command": {"type": "string"},
                 "cwd": {"type": "string"},
                 "timeout": {"type": "integer"},
-                "wait_ms": {"type": "integer"}
+                "wait_ms": {"type": "integer"},
+                "keep": {"type": "boolean"}
             },
             "required": ["command"]
         })

@@ -2,9 +2,13 @@
 
 use super::Turn;
 use crate::{
-    Content, HookEvent, MessageId, Phase, SessionEvent, SessionState, Severity, StopReason, TurnError,
-    TurnId,
-    input::{attachments, commands, mentions},
+    Content, GoalError, HookEvent, MessageId, Phase, SessionEvent, SessionState, Severity, StopReason,
+    TurnError, TurnId,
+    input::{
+        attachments,
+        commands::{self, Action, GoalCommand},
+        mentions,
+    },
     limits::{LOOK_WAIT, TITLE_CHARS},
     session::controls::Controls,
     sources::SourceNotice,
@@ -50,14 +54,16 @@ impl Turn<'_> {
             looked.unwrap_or(content)
         };
         let command = commands::of(&content);
+        let asks_model = command.as_ref().is_none_or(Action::asks_model);
         let (content, denial) = match command {
-            Some(_) => (content, None),
+            Some(_) if !asks_model => (content, None),
+            Some(_) => self.ask_hooks(content).await,
             None => match self.expand_command(content, &self.controls.state()).await {
                 (content, None) => self.ask_hooks(content).await,
                 refused => refused,
             },
         };
-        let is_for_model = command.is_none() && denial.is_none();
+        let is_for_model = asks_model && denial.is_none();
         let hint = if is_for_model { self.command_hint(&content) } else { None };
         let message = self.session.conversation().next_message();
         let mut events = prompt_events(self.controls, turn, &message, &content);
@@ -68,16 +74,34 @@ impl Turn<'_> {
             // Most clients ignore the id and only wait for the end.
             let _ = recorded.send(message);
         });
-        if let Some(action) = command {
-            self.session.stored().await?;
-            return Ok(Admitted::Answered(self.command(action).await?));
-        }
         if let Some(reason) = denial {
             self.session.stored().await?;
             return Ok(Admitted::Answered(self.answer_locally(reason)));
         }
-        self.notify_notices(hint.into_iter().collect()).await?;
-        Ok(Admitted::Asks(words(&content)))
+        let refused = match command {
+            Some(Action::Goal(GoalCommand::Change(change))) if asks_model => {
+                self.session.stored().await?;
+                self.start_goal(change).await.err()
+            }
+            Some(action) => {
+                self.session.stored().await?;
+                return Ok(Admitted::Answered(self.command(action).await?));
+            }
+            None => {
+                self.resume_goal().await?;
+                None
+            }
+        };
+        match refused {
+            None => {
+                self.notify_notices(hint.into_iter().collect()).await?;
+                Ok(Admitted::Asks(words(&content)))
+            }
+            Some(GoalError::Store(error)) => Err(error.into()),
+            Some(error) => {
+                Ok(Admitted::Answered(self.answer_locally(format!("Nothing was changed: {error}."))))
+            }
+        }
     }
 
     /// Returns a prompt with its links and mentions expanded.

@@ -5,20 +5,23 @@ use super::{
     shorten::{SummaryContext, SummaryOutcome, can_sum_up},
 };
 use crate::{
-    Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, TurnError,
+    Checkpoint, GoalError, ModelResponse, RewindError, SessionEvent, ShellUpdate, StopReason, Task,
+    TurnError,
     checkpoint::{Timeline, restore},
+    goal,
     history::{compaction::budget::ContextBudget, measure},
-    input::commands::{self, Action},
-    limits::TITLE_CHARS,
+    input::commands::{self, Action, GoalCommand},
+    limits::{SHELL_SHOWN_BYTES, SHELL_SHOWN_LINES, TITLE_CHARS},
     prompt::briefing::{instruction_files, recalled_memories},
     session::Session,
-    text::sanitise::label,
+    task_tree,
+    text::{cut, sanitise::label},
 };
 
 impl Turn<'_> {
     /// Executes a slash command.
     pub(super) async fn command(&mut self, action: Action) -> Result<StopReason, TurnError> {
-        let mut rewound = None;
+        let mut changes = Vec::new();
         let text = match action {
             Action::PermissionMode(mode) => {
                 self.controls.set_permission_mode(mode).await?;
@@ -37,8 +40,8 @@ impl Turn<'_> {
             Action::ListCheckpoints => checkpoints_text(self.session).await?,
             Action::Rewind(target) => {
                 match restore(self.session, &self.controls.state(), target, self.cancel).await {
-                    Ok((report, done)) => {
-                        rewound = done;
+                    Ok((report, events)) => {
+                        changes = events;
                         report.to_string()
                     }
                     Err(RewindError::Store(error)) => return Err(error.into()),
@@ -58,12 +61,43 @@ impl Turn<'_> {
             Action::ListMemories(query) => memory_commands::list(self.session, query).await,
             Action::Forget(id) => memory_commands::forget(self.session, id).await,
             Action::Agents => agents_text(self.session),
+            Action::Goal(GoalCommand::Show) => goal::described(self.session.conversation().goal()),
+            Action::Goal(GoalCommand::Invalid(why)) => format!("Nothing was changed: {why}."),
+            Action::Goal(GoalCommand::Change(change)) => {
+                let mode = self.controls.state().mode;
+                match self.session.change_goal(mode, change, true).await {
+                    Ok(goal) => goal::described(goal.as_ref()),
+                    Err(GoalError::Store(error)) => return Err(error.into()),
+                    Err(error) => format!("Nothing was changed: {error}."),
+                }
+            }
+            Action::ListShells => shells_text(&self.session.shells().all()),
+            Action::ShowShell(id) => match self.session.shells().show(&id) {
+                Ok((shell, output)) => {
+                    let output = cut::last_lines(&output, SHELL_SHOWN_LINES, SHELL_SHOWN_BYTES);
+                    format!("{}```\n{}\n```\n", shells_text(&[shell]), output.replace("```", "` ` `"))
+                }
+                Err(why) => why,
+            },
+            Action::StopShell(id) => match self.session.shells().stop(&id).await {
+                Ok(stopped) if stopped.is_empty() => "No background command was running.".to_owned(),
+                Ok(stopped) => shells_text(&stopped),
+                Err(why) => why,
+            },
+            Action::ListTasks => tasks_text(self.session.conversation().tasks()),
+            Action::ClearTasks => match self.session.conversation().tasks().len() {
+                0 => "There are no tasks.".to_owned(),
+                count => {
+                    changes.push(SessionEvent::Tasks(Vec::new()));
+                    format!("Cleared {count} tasks.")
+                }
+            },
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
         let stop = self.answer_locally(text);
-        // The rewind event follows the answer: it informs the model, which sees neither the command
-        // nor its answer.
-        self.progress.last.extend(rewound.map(SessionEvent::Rewound));
+        // These events follow the answer: they inform the model, which sees neither the command nor
+        // its answer.
+        self.progress.last.extend(changes);
         Ok(stop)
     }
 
@@ -138,6 +172,26 @@ impl Turn<'_> {
             text.push_str(&format!(" Memories among them: {memories}."));
         }
         Ok(text)
+    }
+}
+
+/// Lists background commands for the user.
+fn shells_text(shells: &[ShellUpdate]) -> String {
+    if shells.is_empty() {
+        return "There are no background commands.".to_owned();
+    }
+    let line = |shell: &ShellUpdate| {
+        let keeps = if shell.keeps { ", keeps running" } else { "" };
+        format!("- `{}` {}{keeps}: `{}`\n", shell.id, shell.outcome(), shell.command.replace('`', "'"))
+    };
+    shells.iter().map(line).collect()
+}
+
+/// Lists the tasks for the user, in a block that keeps the tree's form.
+fn tasks_text(tasks: &[Task]) -> String {
+    match task_tree(tasks) {
+        tree if tree.is_empty() => "There are no tasks.".to_owned(),
+        tree => format!("```\n{}\n```\n", tree.replace("```", "` ` `")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Handles answers that have neither text nor calls.
 
 use super::Turn;
-use crate::{ModelError, ModelStop, SessionEvent, Severity};
+use crate::{Briefing, ModelError, ModelStop, SessionEvent, Severity};
 
 /// Sent to a model that gave an answer with neither text nor calls.
 const NUDGE: &str =
@@ -43,7 +43,7 @@ impl Turn<'_> {
                 ))
             }
             ModelStop::EndTurn | ModelStop::ToolCalls => {
-                self.progress.nudge = Some(NUDGE);
+                self.progress.nudge = Some(Briefing { text: NUDGE.to_owned(), ..Briefing::default() });
                 EmptyAnswer::AskAgain
             }
         }

@@ -11,6 +11,7 @@ mod answer_items;
 mod calls;
 mod command;
 mod empty_answer;
+mod goal;
 mod hosted_search;
 mod loops;
 mod memory_commands;
@@ -25,13 +26,14 @@ mod usage;
 pub(crate) use admit::TurnInput;
 
 use crate::{
-    Content, HookEvent, MemoryId, Phase, PromptOutcome, SessionEvent, Severity, SkillSummary, StopReason, StoreError,
-    TurnEnd, TurnError, TurnId, Usage,
+    Briefing, Content, HookEvent, MemoryId, Phase, PromptOutcome, SessionEvent, Severity, SkillSummary,
+    StopReason, StoreError, TurnEnd, TurnError, TurnId, Usage,
     prompt::ProjectSnapshot,
     session::{Session, controls::Controls},
     sources::SourceNotice,
 };
 use admit::Admitted;
+use goal::GoalProgress;
 use loops::Loops;
 use serde_json::json;
 use std::mem::take;
@@ -60,6 +62,10 @@ pub(crate) async fn run(
         Ok(stop) => turn.finish_stop(stop).await,
         failed => failed,
     };
+    if let Err(error) = &end {
+        let interrupted = turn.interrupted_goal(error);
+        turn.progress.last.extend(interrupted);
+    }
     let recorded = match &end {
         // The store has failed, so the end of the turn cannot be stored either.
         Err(TurnError::Store(error)) => Err(error.clone()),
@@ -105,10 +111,11 @@ struct Progress {
     overflowed: bool,
     /// Whether the model has already given an empty answer in this turn and was called again.
     was_silent: bool,
-    /// Text added for the model to the next request.
-    nudge: Option<&'static str>,
     /// The memories that were sent to the model.
     surfaced: Vec<MemoryId>,
+    /// A message to the model, added to the next request.
+    nudge: Option<Briefing>,
+    goal: GoalProgress,
     /// Events stored together with the end of the turn, so that both take one flush to disk.
     last: Vec<SessionEvent>,
 }
@@ -136,7 +143,8 @@ impl Turn<'_> {
             Admitted::Answered(stop) => return Ok(stop),
         };
         loop {
-            if let Some(stop) = self.round(&prompt).await? {
+            let ended = self.round(&prompt).await?;
+            if let Some(stop) = self.pursue(ended).await? {
                 return Ok(stop);
             }
         }

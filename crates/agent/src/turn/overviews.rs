@@ -70,7 +70,12 @@ pub(super) async fn sessions(session: &Session, words: String) -> Result<String,
     let cwd = session.cwd();
     let store = session.log().store();
     if !words.is_empty() {
-        let query = SearchQuery { text: words.clone(), cwd: Some(cwd.clone()), limit: 2 * SESSIONS_SHOWN };
+        let query = SearchQuery {
+            text: words.clone(),
+            cwd: Some(cwd.clone()),
+            limit: 2 * SESSIONS_SHOWN,
+            ..SearchQuery::default()
+        };
         let mut hits = store.search(query).await?;
         // This prompt and earlier searches contain the words, too.
         hits.retain(|hit| !hit.excerpt.starts_with("/sessions"));

@@ -1,26 +1,28 @@
 //! The parts of a request beside the conversation: the prefix, which is fixed once per model, and
 //! briefings about later changes, which are messages of the conversation.
 
-use super::Turn;
+use super::{Turn, goal};
 use crate::{
-    Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, RecalledMemories, SessionEvent,
-    SessionState, Severity, ToolSpec, ToolSpecs,
+    Briefing, Effort, Freshness, Goal, GoalStatus, ModelInfo, ModelRequest, Prefix, RecalledMemories,
+    SessionEvent, SessionState, Severity, ToolSpec, ToolSpecs,
     event::prefix::Known,
+    history::conversation::{Conversation, GOAL_FACT, TASKS_FACT},
     limits::{INSTRUCTIONS_FILE_BYTES, MEMORIES_WAIT, SKILLS_SECTION_BYTES},
     prompt::briefing::{self, Fact, instruction_files},
     prompt::{self, Profile},
     session::Session,
     sources::{Offer, SourceNotice},
+    task,
 };
 use std::sync::Arc;
 
 impl Turn<'_> {
     /// Collects the current tools of the sources, and takes a snapshot of the project at the start
-    /// of a turn. Returns notices about the sources.
-    pub(super) async fn gather(&mut self, turn_begins: bool) -> Vec<SourceNotice> {
+    /// of a turn and of each step towards a goal. Returns notices about the sources.
+    pub(super) async fn gather(&mut self, begins: bool) -> Vec<SourceNotice> {
         let sources = self.session.toolbox().sources().clone();
         let around = async {
-            if !turn_begins {
+            if !begins {
                 return None;
             }
             let rules = self.session.gate().found(INSTRUCTIONS_FILE_BYTES);
@@ -232,6 +234,8 @@ impl Turn<'_> {
         facts.extend(briefing::of_lost_instructions(&instructions, known));
         facts.extend(instructions);
         facts.push(of_append(appended(self.session), prefix, known));
+        let conversation = self.session.conversation();
+        facts.extend(of_tasks(&conversation).into_iter().chain(of_goal(conversation.goal())));
         if profile.tools.is_none() {
             // A quarter of what instructions may take.
             let bytes = (profile.instructions / 4).min(SKILLS_SECTION_BYTES);
@@ -257,6 +261,36 @@ fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
         return Fact::in_system_prompt(NAME, value);
     }
     Fact::paragraph(NAME, value, format!("The user's settings say from now on:\n{append}"))
+}
+
+/// Returns the fact about the goal; `None` if the model ended the work on it itself.
+fn of_goal(goal: Option<&Goal>) -> Option<Fact> {
+    let (value, text) = match goal {
+        None => ("", "The user removed the goal.".to_owned()),
+        Some(goal) => match goal.status {
+            GoalStatus::Active => (goal.id.as_str(), goal::start_text(goal)),
+            GoalStatus::Paused | GoalStatus::Interrupted => {
+                ("", "The goal is paused: do not go on with it by yourself.".to_owned())
+            }
+            GoalStatus::Blocked | GoalStatus::BudgetLimited | GoalStatus::Complete => return None,
+        },
+    };
+    Some(Fact::paragraph(GOAL_FACT, value, text))
+}
+
+/// Returns the fact about the open tasks; `None` if the conversation shows the current ones.
+fn of_tasks(conversation: &Conversation) -> Option<Fact> {
+    if conversation.shows_tasks() {
+        return None;
+    }
+    let open = task::open_tree(conversation.tasks());
+    let text = match open.is_empty() {
+        true => "No task is open any more.".to_owned(),
+        false => {
+            format!("<tasks>\nThe open tasks of the plan:\n{}\n</tasks>", prompt::within("tasks", &open))
+        }
+    };
+    Some(Fact::paragraph(TASKS_FACT, task::open_value(conversation.tasks()), text))
 }
 
 /// Returns the user's addition to the system prompt, from the settings.

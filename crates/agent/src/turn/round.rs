@@ -34,7 +34,8 @@ impl Turn<'_> {
             self.take_steering().await?;
             self.controls.follow_settings().await;
         }
-        if self.progress.requests >= self.session.settings().limits.turn_requests {
+        let requests = self.progress.requests - self.progress.goal.step;
+        if requests >= self.session.settings().limits.turn_requests {
             return Ok(Some(StopReason::MaxTurnRequests));
         }
         self.progress.requests += 1;
@@ -74,11 +75,12 @@ impl Turn<'_> {
     /// stores the briefings that the request adds.
     async fn request(&mut self, prompt: &str) -> Result<Option<Request>, TurnError> {
         let is_first = self.progress.requests == 1;
+        let step_begins = self.progress.requests == self.progress.goal.step + 1;
         let cancel = self.cancel;
         let notices = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(None),
-            notices = self.gather(is_first) => notices,
+            notices = self.gather(step_begins) => notices,
         };
         self.notify_notices(notices).await?;
         let id = self.controls.state().model;
@@ -102,8 +104,7 @@ impl Turn<'_> {
             // The summarised part may have held the facts about the model's environment.
             self.brief(model.info(), &self.controls.state(), prompt).await;
         }
-        if let Some(text) = self.progress.nudge.take() {
-            let nudge = Briefing { text: text.into(), ..Briefing::default() };
+        if let Some(nudge) = self.progress.nudge.take() {
             self.session.store_also(vec![SessionEvent::Briefing(nudge)]);
         }
         request.messages = self.session.conversation().history().messages().to_vec();
@@ -200,7 +201,9 @@ impl Turn<'_> {
             return Ok(Some(StopReason::MaxTurnRequests));
         }
         match self.stuck.as_mut().and_then(|stuck| stuck.after(requested.iter())) {
-            Some(stuck::Stage::Warn(text)) => self.progress.nudge = Some(text),
+            Some(stuck::Stage::Warn(text)) => {
+                self.progress.nudge = Some(Briefing { text: text.to_owned(), ..Briefing::default() });
+            }
             Some(stuck::Stage::Stop) => return Ok(Some(StopReason::MaxTurnRequests)),
             None => {}
         }

@@ -3,9 +3,9 @@
 
 use crate::stage::{Setting, Stage, stage};
 use agent::{
-    Content, CreateSession, LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, PermissionMode,
-    PermissionOptions, PermissionOutcome, PermissionRules, Runtime, RuntimeOptions, SandboxOptions,
-    StopReason, Surface,
+    Content, CreateSession, LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, OpenSession,
+    PermissionMode, PermissionOptions, PermissionOutcome, PermissionRules, Runtime, RuntimeOptions,
+    SandboxOptions, SessionEvent, StopReason, Surface,
     fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply},
 };
 use futures::stream::BoxStream;
@@ -59,7 +59,7 @@ async fn the_next_request_tells_of_a_background_command_that_ended() {
         session.prompt(vec![Content::text(prompt)]).await.unwrap();
         // Once, and from then on as part of the conversation.
         let said = format!("{:?}", model.requests().last().unwrap().messages);
-        let news = "The background command sh_1 (npm run dev) has ended. Stopped: it reached its time limit";
+        let news = "[Background bash command 'sh_1' failed (timed out, 30s)]\\nCommand: npm run dev";
         assert_eq!(said.matches(news).count(), 1, "{said}");
     }
 }
@@ -146,4 +146,112 @@ async fn what_a_long_result_leaves_out_is_read_and_searched_without_a_question()
     assert!(requests[1].contains("line 5000\\n") && !requests[1].contains("line 3500\\n"));
     assert!(requests[2].contains("3000\\tline 3000"), "{}", requests[2]);
     assert!(requests[2].contains(":3500:line 3500"), "{}", requests[2]);
+}
+
+/// The messages about background commands that the client received.
+fn changes(stage: &Stage) -> Vec<String> {
+    let change = |event| match event {
+        SessionEvent::Shell(shell) => Some(shell.message()),
+        _ => None,
+    };
+    stage.client.events().into_iter().filter_map(change).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_background_command_is_shown_between_turns_and_known_to_the_model() {
+    let script = vec![
+        bash(json!({"command": "npm test", "background": true, "timeout": 5})),
+        Reply::text("started"),
+        Reply::text("I see"),
+    ];
+    let stage =
+        stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
+    stage.system.on_command("npm test", |_| Script::hangs().prints("one\n"));
+    stage.prompt("start it").await.unwrap();
+    let end = "[Background bash command 'sh_1' failed (timed out, 5s)]\nCommand: npm test";
+    stage.client.until(|client| client.events().iter().any(|e| matches!(e, SessionEvent::Notice { title, .. } if title == "Background command sh_1 failed (timed out, 5s)"))).await;
+    assert_eq!(changes(&stage), ["[Background bash command 'sh_1' runs (1s)]\nCommand: npm test", end]);
+    stage.prompt("/shells").await.unwrap();
+    assert!(stage.client.text().ends_with("- `sh_1` failed (timed out, 5s): `npm test`\n"));
+    stage.prompt("go on").await.unwrap();
+    let known = format!("{:?}", stage.model.requests().last().unwrap().messages);
+    assert!(known.contains(&format!("<background>\\n{}", end.replace('\n', "\\n"))), "{known}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_user_looks_at_a_background_command_and_stops_it() {
+    let script = vec![
+        bash(json!({"command": "npm run dev", "background": true})),
+        Reply::text("started"),
+        Reply::text("I see"),
+    ];
+    let stage =
+        stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
+    stage.system.on_command("npm run dev", |_| Script::hangs().prints("listening\n"));
+    stage.prompt("/shells").await.unwrap();
+    assert!(stage.client.text().ends_with("There are no background commands."));
+    stage.prompt("start it").await.unwrap();
+    stage.prompt("/shells show sh_1").await.unwrap();
+    assert!(stage.client.text().ends_with("`npm run dev`\n```\nlistening\n```\n"), "{}", stage.client.text());
+    let (shell, output) = stage.session.shell_output("sh_1").unwrap();
+    assert_eq!((shell.end, output.as_str()), (None, "listening\n"), "what was read is still shown");
+    stage.prompt("/shells stop sh_2").await.unwrap();
+    assert!(stage.client.text().ends_with("There is no background command 'sh_2'. There are: sh_1."));
+    stage.prompt("/shells stop all").await.unwrap();
+    assert!(stage.system.running().is_empty());
+    stage.prompt("/shells stop all").await.unwrap();
+    assert!(stage.client.text().ends_with("No background command was running."));
+    stage.prompt("go on").await.unwrap();
+    let known = format!("{:?}", stage.model.requests().last().unwrap().messages);
+    assert!(known.contains("[Background bash command 'sh_1' was stopped ("), "{known}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_command_outlives_its_session_and_not_its_process() {
+    let keep = || bash(json!({"command": "npm run dev", "background": true, "keep": true}));
+    let script = vec![
+        keep(),
+        bash(json!({"command": "watch", "background": true})),
+        Reply::text("started"),
+        Reply::calls(&[("shell", json!({"action": "list"}))]),
+        keep(),
+        Reply::text("runs"),
+    ];
+    let stage =
+        stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
+    for command in ["npm run dev", "watch"] {
+        stage.system.on_command(command, |_| Script::hangs());
+    }
+    stage.prompt("start it").await.unwrap();
+    let titles = stage.client.events().into_iter().filter_map(|event| match event {
+        SessionEvent::ToolCall(update) => update.display.title,
+        _ => None,
+    });
+    assert_eq!(titles.collect::<Vec<_>>()[0], "Run npm run dev (keeps running)");
+    stage.session.close().await;
+    assert_eq!(stage.system.running(), ["npm run dev"]);
+    let surface = Surface { client: stage.client.clone(), system: stage.system.clone() };
+    let session = stage.runtime.open(stage.session.id(), OpenSession::default(), |_| surface).await.unwrap();
+    session.prompt(vec![Content::text("does it run?")]).await.unwrap();
+    let known = format!("{:?}", stage.model.requests().last().unwrap().messages);
+    assert!(known.contains("sh_1 runs for") && !known.contains("sh_2 runs for"), "{known}");
+    assert!(known.contains("Runs in the background as sh_2. It keeps running"), "{known}");
+    stage.runtime.shutdown().await;
+    assert!(stage.system.running().is_empty(), "{:?}", stage.system.running());
+}
+
+#[tokio::test]
+async fn keeping_an_unconfined_command_asks_whatever_it_is() {
+    let script = vec![
+        bash(json!({"command": "ls", "background": true})),
+        bash(json!({"command": "ls", "background": true, "keep": true})),
+        Reply::text("done"),
+    ];
+    let answers = vec![Some(PermissionOutcome::RejectOnce)];
+    let stage = stage(Setting { script, answers, ..Setting::default() }).await;
+    stage.system.on_command("ls", |_| Script::exits(0));
+    stage.prompt("go").await.unwrap();
+    let asked: Vec<_> = stage.client.requests().into_iter().map(|request| request.question).collect();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0].contains("it keeps running when the session closes"), "{asked:?}");
 }

@@ -65,6 +65,6 @@ impl ToolSource for Source {
 
     async fn offer(&self) -> Offer {
         let offered = *self.offered.get_or_init(|| if (self.options)().search.is_some() { 2 } else { 1 });
-        Offer { tools: self.tools[..offered].to_vec(), notices: Vec::new() }
+        Offer { tools: self.tools[..offered].to_vec(), ..Offer::default() }
     }
 }

@@ -2,12 +2,13 @@
 
 use super::path;
 use agent::{
-    Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Item, KeptOutput, Location,
-    MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode, PermissionOutcome, PlanEntry,
-    PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, StopReason,
-    SubagentActivity, SubagentPlace, SubagentProgress, SubagentRequest, SubagentState, SubagentStatus,
-    SubagentTimes, SubagentWorktree, Text, ToolCallDisplay, ToolCallRequest, ToolCallUpdate, ToolContent,
-    ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage, UsageUpdate,
+    Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Goal, GoalStatus, Item,
+    KeptOutput, Location, MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode,
+    PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound,
+    SessionEvent, Snapshot, StopReason, SubagentActivity, SubagentPlace, SubagentProgress, SubagentRequest,
+    SubagentState, SubagentStatus, SubagentTimes, SubagentWorktree, Task, TaskStatus, Text, ToolCallDisplay,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage,
+    UsageUpdate,
 };
 use serde_json::json;
 
@@ -41,6 +42,9 @@ pub fn samples() -> Vec<SessionEvent> {
         }),
         SessionEvent::PermissionRequested { id: "tool_0".into(), question: TEXT.to_owned() },
         SessionEvent::Plan(Vec::new()),
+        SessionEvent::Tasks(Vec::new()),
+        SessionEvent::Tasks(tasks()),
+        SessionEvent::Goal(None),
         SessionEvent::Usage(UsageUpdate {
             model: "anthropic/claude".to_owned(),
             context_used: 0,
@@ -205,6 +209,26 @@ fn words() -> Vec<SessionEvent> {
             })
         }),
     );
+    for status in [
+        GoalStatus::Active,
+        GoalStatus::Paused,
+        GoalStatus::Interrupted,
+        GoalStatus::Blocked,
+        GoalStatus::BudgetLimited,
+        GoalStatus::Complete,
+    ] {
+        let set = status != GoalStatus::Active;
+        events.push(SessionEvent::Goal(Some(Goal {
+            id: "0192".to_owned(),
+            objective: TEXT.to_owned(),
+            status,
+            reason: set.then(|| TEXT.to_owned()),
+            token_budget: set.then_some(u64::MAX),
+            tokens_used: u64::MAX,
+            seconds_used: 0,
+            metered: u64::MAX,
+        })));
+    }
     for priority in [PlanPriority::High, PlanPriority::Medium, PlanPriority::Low] {
         events.push(SessionEvent::Plan(
             [PlanStatus::Pending, PlanStatus::InProgress, PlanStatus::Completed]
@@ -213,6 +237,27 @@ fn words() -> Vec<SessionEvent> {
         ));
     }
     events
+}
+
+/// Returns a task of every status, the first without and the others with every optional text.
+fn tasks() -> Vec<Task> {
+    let all = [
+        TaskStatus::Pending,
+        TaskStatus::InProgress,
+        TaskStatus::Completed,
+        TaskStatus::Cancelled,
+        TaskStatus::Failed,
+    ];
+    let task = |(at, status): (usize, TaskStatus)| Task {
+        id: format!("{at:08x}"),
+        subject: TEXT.to_owned(),
+        description: if at == 0 { String::new() } else { TEXT.to_owned() },
+        active_form: if at == 0 { String::new() } else { TEXT.to_owned() },
+        parent: (at > 0).then(|| "00000000".to_owned()),
+        status,
+        blocked_by: (1..at).map(|at| format!("{at:08x}")).collect(),
+    };
+    all.into_iter().enumerate().map(task).collect()
 }
 
 fn contents() -> Vec<Content> {

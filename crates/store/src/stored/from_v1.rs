@@ -1,11 +1,12 @@
-//! Converts formats 1 to 7 to the domain. Errors are sentences about what is damaged.
+//! Converts formats 1 to 8 to the domain. Errors are sentences about what is damaged.
 
 use super::v1;
 use agent::{
-    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Item,
-    Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
-    ResultsLeftOut, Rewound, SessionEvent, Snapshot, Text, ToolCallDisplay, ToolCallId, ToolCallRequest,
-    ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate, Written,
+    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Goal,
+    Item, Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
+    ResultsLeftOut, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallDisplay, ToolCallId,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate,
+    Written,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -51,6 +52,8 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
                 })
                 .collect(),
         ),
+        v1::Event::Tasks { tasks } => SessionEvent::Tasks(tasks.into_iter().map(task).collect()),
+        v1::Event::Goal { goal } => SessionEvent::Goal(goal.map(self::goal)),
         v1::Event::Usage { model, context_used, context_size, total, subagents, counted } => {
             SessionEvent::Usage(UsageUpdate {
                 model,
@@ -100,6 +103,31 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
             },
         },
     })
+}
+
+fn goal(goal: v1::Goal) -> Goal {
+    Goal {
+        id: goal.id,
+        objective: goal.objective,
+        status: goal.status.into(),
+        reason: goal.reason,
+        token_budget: goal.token_budget,
+        tokens_used: goal.tokens_used,
+        seconds_used: goal.seconds_used,
+        metered: goal.metered,
+    }
+}
+
+fn task(task: v1::Task) -> Task {
+    Task {
+        id: task.id,
+        subject: task.subject,
+        description: task.description,
+        active_form: task.active_form,
+        parent: task.parent,
+        status: task.status.into(),
+        blocked_by: task.blocked_by,
+    }
 }
 
 fn contents(contents: Vec<v1::Content>) -> Vec<Content> {

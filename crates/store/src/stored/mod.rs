@@ -74,6 +74,7 @@ mod tests {
                 "prefix" | "briefing" => 7,
                 "subagent" => 8,
                 "answer" => 6,
+                "tasks" | "goal" => 8,
                 _ => 1,
             };
             assert_eq!(row.format, format, "{}", row.kind);

@@ -1,9 +1,9 @@
-//! Converts the domain to formats 1 to 7.
+//! Converts the domain to formats 1 to 8.
 
 use super::v1;
 use agent::{
-    Briefing, Compaction, CompactionStep, Content, FileChange, Item, ModelResponse, Prefix, Reasoning,
-    Rewound, SessionEvent, Snapshot, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
+    Briefing, Compaction, CompactionStep, Content, FileChange, Goal, Item, ModelResponse, Prefix, Reasoning,
+    Rewound, SessionEvent, Snapshot, Task, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
     ToolSpec, TurnEnd, Usage, Written, read_arguments,
 };
 
@@ -32,6 +32,8 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
                 })
                 .collect(),
         },
+        SessionEvent::Tasks(tasks) => v1::Event::Tasks { tasks: tasks.into_iter().map(task).collect() },
+        SessionEvent::Goal(goal) => v1::Event::Goal { goal: goal.map(self::goal) },
         SessionEvent::Usage(usage) => v1::Event::Usage {
             model: usage.model,
             context_used: usage.context_used,
@@ -81,8 +83,34 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         | SessionEvent::Notice { .. }
         | SessionEvent::Phase(_)
         | SessionEvent::Commands(_)
+        | SessionEvent::Shell(_)
         | SessionEvent::Swarm(_) => return None,
     })
+}
+
+fn goal(goal: Goal) -> v1::Goal {
+    v1::Goal {
+        id: goal.id,
+        objective: goal.objective,
+        status: goal.status.into(),
+        reason: goal.reason,
+        token_budget: goal.token_budget,
+        tokens_used: goal.tokens_used,
+        seconds_used: goal.seconds_used,
+        metered: goal.metered,
+    }
+}
+
+fn task(task: Task) -> v1::Task {
+    v1::Task {
+        id: task.id,
+        subject: task.subject,
+        description: task.description,
+        active_form: task.active_form,
+        parent: task.parent,
+        status: task.status.into(),
+        blocked_by: task.blocked_by,
+    }
 }
 
 fn contents(contents: Vec<Content>) -> Vec<v1::Content> {

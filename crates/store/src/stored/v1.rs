@@ -36,8 +36,18 @@ pub(super) enum Event {
         outcome: PermissionOutcome,
         rule: String,
     },
+    /// Not written any more.
     Plan {
         entries: Vec<PlanEntry>,
+    },
+    /// Format 8.
+    Tasks {
+        tasks: Vec<Task>,
+    },
+    /// Format 8.
+    Goal {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        goal: Option<Goal>,
     },
     Usage {
         model: String,
@@ -168,7 +178,7 @@ impl Event {
             Self::ResultsLeftOut { .. } => 5,
             Self::Prefix { .. } | Self::Briefing { .. } => 7,
             Self::Answer { .. } => 6,
-            Self::Subagent(_) => 8,
+            Self::Tasks { .. } | Self::Goal { .. } | Self::Subagent(_) => 8,
             _ => 1,
         }
     }
@@ -183,6 +193,8 @@ impl Event {
             Self::PermissionRequested { .. } => "permission_requested",
             Self::PermissionResolved { .. } => "permission_resolved",
             Self::Plan { .. } => "plan",
+            Self::Tasks { .. } => "tasks",
+            Self::Goal { .. } => "goal",
             Self::Usage { .. } => "usage",
             Self::Subagent(_) => "subagent",
             Self::ModeChanged { .. } => "mode_changed",
@@ -328,6 +340,37 @@ pub(super) struct PlanEntry {
     pub(super) status: PlanStatus,
 }
 
+/// Format 8: a goal.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Goal {
+    pub(super) id: String,
+    pub(super) objective: String,
+    pub(super) status: GoalStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) token_budget: Option<u64>,
+    pub(super) tokens_used: u64,
+    pub(super) seconds_used: u64,
+    pub(super) metered: u64,
+}
+
+/// Format 8: a task of the list.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Task {
+    pub(super) id: String,
+    pub(super) subject: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) description: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) active_form: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<String>,
+    pub(super) status: TaskStatus,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) blocked_by: Vec<String>,
+}
+
 #[derive(Serialize, Deserialize)]
 pub(super) struct Tokens {
     pub(super) input: u64,
@@ -385,6 +428,8 @@ words! {
     PermissionOutcome { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Cancelled }
     PlanPriority { High, Medium, Low }
     PlanStatus { Pending, InProgress, Completed }
+    TaskStatus { Pending, InProgress, Completed, Cancelled, Failed }
+    GoalStatus { Active, Paused, Interrupted, Blocked, BudgetLimited, Complete }
     StopReason { EndTurn, MaxTokens, MaxTurnRequests, Refusal, Cancelled }
     ToolKind { Read, Edit, Delete, Move, Search, Execute, Think, Fetch, SwitchMode, Other }
     ToolStatus { Pending, InProgress, Completed, Failed, Cancelled, Interrupted }

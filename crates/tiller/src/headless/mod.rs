@@ -6,8 +6,8 @@ pub(crate) mod prompt;
 
 use crate::{args::OutputFormat, exit::Exit, limits, sessions, signals, streams};
 use agent::{
-    Content, CreateSession, ListQuery, OpenSession, PromptOutcome, Runtime, SessionError, SessionHandle,
-    SessionId, StopReason, StoreError, Surface,
+    Content, CreateSession, Goal, GoalStatus, ListQuery, OpenSession, PromptOutcome, Runtime, SessionError,
+    SessionHandle, SessionId, StopReason, StoreError, Surface,
 };
 use anyhow::{Context, Result, anyhow};
 use client::{HeadlessClient, SharedOutput, with};
@@ -149,14 +149,20 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
             return Ok(unfinished(output, exit, &waited));
         }
     };
+    let goal = with(output, |output| output.goal().cloned());
     let exit = match (ended_by, outcome.stop_reason) {
         (Some(exit), _) => exit,
-        (None, StopReason::EndTurn) => Exit::Ok,
+        (None, StopReason::EndTurn) => goal.as_ref().map_or(Exit::Ok, |goal| goal_exit(goal.status)),
         (None, StopReason::MaxTokens | StopReason::MaxTurnRequests) => Exit::Limit,
         (None, StopReason::Refusal | StopReason::Cancelled) => Exit::Error,
     };
     with(output, |output| {
-        if let Some(message) = reason(exit, outcome.stop_reason, run) {
+        let of_goal = goal.filter(|_| outcome.stop_reason == StopReason::EndTurn && exit != Exit::Ok);
+        let message = match of_goal {
+            Some(goal) => Some(goal_reason(&goal)),
+            None => reason(exit, outcome.stop_reason, run),
+        };
+        if let Some(message) = message {
             tracing::warn!("{message}");
             output.error(&message);
         }
@@ -169,6 +175,22 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
         });
     });
     Ok(exit)
+}
+
+/// Returns the exit code of a turn that ended while the session had a goal.
+fn goal_exit(status: GoalStatus) -> Exit {
+    match status {
+        GoalStatus::Complete => Exit::Ok,
+        GoalStatus::BudgetLimited => Exit::Limit,
+        GoalStatus::Active | GoalStatus::Paused | GoalStatus::Interrupted | GoalStatus::Blocked => {
+            Exit::Error
+        }
+    }
+}
+
+fn goal_reason(goal: &Goal) -> String {
+    let why = goal.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("the goal is {}, not complete{why}", goal.status.id().replace('_', " "))
 }
 
 /// The result of a prompt.

@@ -2,7 +2,7 @@
 
 use crate::{args::OutputFormat, exit::Exit};
 use agent::{
-    Compaction, CompactionStep, Content, Phase, Redactor, SessionEvent, StopReason, ToolCallId,
+    Compaction, CompactionStep, Content, Goal, Phase, Redactor, SessionEvent, StopReason, Task, ToolCallId,
     ToolCallUpdate, ToolContent, Usage,
 };
 use serde_json::{Value, json};
@@ -23,6 +23,8 @@ pub(crate) struct Output<W> {
     by_id: HashMap<ToolCallId, usize>,
     errors: Vec<String>,
     redactor: Option<Redactor>,
+    /// The goal as last changed in this run.
+    goal: Option<Goal>,
 }
 
 /// The end of a turn, for the last line.
@@ -44,6 +46,17 @@ struct Call {
     ended: bool,
 }
 
+fn goal_json(goal: &Goal) -> Value {
+    json!({
+        "objective": goal.objective,
+        "status": goal.status.id(),
+        "reason": goal.reason,
+        "token_budget": goal.token_budget,
+        "tokens_used": goal.tokens_used,
+        "time_used_seconds": goal.seconds_used,
+    })
+}
+
 impl<W: Write> Output<W> {
     /// Creates an output. `clock` returns milliseconds since the epoch.
     pub(crate) fn new(format: OutputFormat, writer: W, clock: impl Fn() -> u64 + Send + 'static) -> Self {
@@ -58,6 +71,7 @@ impl<W: Write> Output<W> {
             by_id: HashMap::new(),
             errors: Vec::new(),
             redactor: None,
+            goal: None,
         }
     }
 
@@ -88,6 +102,29 @@ impl<W: Write> Output<W> {
                 self.texts.push(text);
             }
             SessionEvent::ToolCall(update) => self.call(update),
+            SessionEvent::Goal(goal) => {
+                self.goal.clone_from(goal);
+                self.line("goal", json!({ "goal": goal.as_ref().map(goal_json) }));
+            }
+            SessionEvent::Shell(shell) => {
+                let status = if shell.end.is_some() { "ended" } else { "running" };
+                let outcome = shell.outcome();
+                let line = json!({
+                    "id": shell.id, "command": shell.command, "status": status, "outcome": outcome,
+                });
+                self.line("shell", line);
+            }
+            SessionEvent::Tasks(tasks) => {
+                let task = |task: &Task| {
+                    json!({
+                        "id": task.id,
+                        "subject": task.subject,
+                        "status": task.status.id(),
+                        "parent_id": task.parent,
+                    })
+                };
+                self.line("tasks", json!({ "tasks": tasks.iter().map(task).collect::<Vec<_>>() }));
+            }
             SessionEvent::Compaction(Compaction { step: CompactionStep::Started, .. }) => {
                 self.line("reasoning", json!({ "content": "Compacting context" }));
             }
@@ -101,6 +138,11 @@ impl<W: Write> Output<W> {
             }
             _ => {}
         }
+    }
+
+    /// Returns the goal, if this run changed it.
+    pub(crate) fn goal(&self) -> Option<&Goal> {
+        self.goal.as_ref()
     }
 
     /// Reports an error that does not end the turn.
@@ -124,6 +166,9 @@ impl<W: Write> Output<W> {
             "turns": ending.requests,
             "usage": usage,
         });
+        if let Some(goal) = &self.goal {
+            result["goal"] = goal_json(goal);
+        }
         match self.format {
             OutputFormat::Text => {
                 if self.current.is_some() {

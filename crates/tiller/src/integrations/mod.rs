@@ -14,7 +14,6 @@ pub(crate) use accounts::{Change, StoredAccounts};
 pub(crate) use advice::AccountAdvice;
 pub(crate) use commands::{read_stdin, run};
 pub(crate) use functions::{IntegrationFunctions, NativeTools, switches, tools_of};
-pub(crate) use report::Report;
 pub(crate) use settings::Store;
 
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};

@@ -6,9 +6,10 @@ use crate::{
     config,
     environment::Environment,
     exit::{Exit, PrintedError, usage},
-    integrations::{Report, Store, read_stdin},
+    integrations::{Store, read_stdin},
     keys::search_secret_name,
     options::{Options, SearchChoice},
+    report::Report,
     secrets::Values,
     wiring,
 };

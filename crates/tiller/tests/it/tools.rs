@@ -38,9 +38,17 @@ fn a_session_without_servers_lists_at_most_fourteen_tools_in_nine_kilobytes() {
     let tools = body["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
     assert!(names.len() <= 14, "{names:?}");
-    for name in
-        ["bash", "shell", "grep", "update_plan", "memory_save", "memory_search", "ask_user", "execute_lua"]
-    {
+    for name in [
+        "bash",
+        "shell",
+        "grep",
+        "update_plan",
+        "update_goal",
+        "memory_save",
+        "memory_search",
+        "ask_user",
+        "execute_lua",
+    ] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
     let bytes = body["tools"].to_string().len();

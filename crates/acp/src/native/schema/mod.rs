@@ -143,6 +143,15 @@ const METHODS: &[Method] = &[
         "subagents/cancel",
         "Cancels a subagent and its own, or all subagents.",
     ),
+    own::<params::Named, results::Tasks>("tasks/list", "Lists the tasks of a session."),
+    own::<params::Named, results::GoalResult>("goal/get", "Returns the goal of a session."),
+    own::<params::SetGoal, results::GoalResult>("goal/set", "Sets, pauses, resumes or removes the goal."),
+    own::<params::Named, results::Shells>("shells/list", "Lists the background commands of a session."),
+    own::<params::NamedShell, results::Shells>("shells/stop", "Stops a background command, or all."),
+    own::<params::NamedShell, results::ShellOutput>(
+        "shells/output",
+        "Returns the last output of a background command.",
+    ),
     own::<params::Named, results::Usage>("usage/get", "Returns the usage of a session."),
     own::<params::Nothing, results::Report>("doctor", "Checks the environment and the configuration."),
 ];
@@ -183,7 +192,7 @@ mod tests {
     fn the_schema_has_every_event_and_resolves_every_reference() {
         let schema = schema();
         let events = schema["events"].as_object().unwrap();
-        assert_eq!(events.len(), 20, "{:?}", events.keys());
+        assert_eq!(events.len(), 23, "{:?}", events.keys());
         for (name, event) in events {
             for field in ["type", "sessionId", "runId", "timestamp", "protocolVersion"] {
                 assert!(event["properties"].get(field).is_some(), "{name} lacks {field}");

@@ -359,6 +359,35 @@ pub(super) struct Rewind {
 
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
+pub(super) struct NamedShell {
+    session_id: String,
+    /// For example `sh_1`; `shells/stop` also takes `all`.
+    id: String,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+enum GoalStatus {
+    Active,
+    Paused,
+    Cleared,
+}
+
+/// Either `objective` or `status`.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct SetGoal {
+    session_id: String,
+    /// A new goal, in place of any other.
+    objective: Option<String>,
+    /// `active` resumes the goal.
+    status: Option<GoalStatus>,
+    /// The tokens that the goal may use; with `objective` or `status: active`.
+    token_budget: Option<u64>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 pub(super) struct Explain {
     session_id: String,
     /// A command or a path.

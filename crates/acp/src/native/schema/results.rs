@@ -2,7 +2,10 @@
 
 #![expect(dead_code, reason = "these are for their schemas; answers come from behind a seam")]
 
-use crate::native::event::{Node, Stats, Summary};
+use crate::native::{
+    entries::{GoalState, ShellEntry, TaskEntry},
+    event::{Node, Stats, Summary},
+};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -267,7 +270,35 @@ struct Checkpoint {
 }
 
 #[derive(JsonSchema)]
+pub(super) struct Shells {
+    /// In the order in which they were started; of `shells/stop` those that it stopped.
+    shells: Vec<ShellEntry>,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct ShellOutput {
+    shell: ShellEntry,
+    /// The last output, as plain text; at most 16 KiB and one line.
+    output: String,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct GoalResult {
+    /// Null if there is none.
+    goal: Option<GoalState>,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct Tasks {
+    /// In the order they were created.
+    tasks: Vec<TaskEntry>,
+}
+
+#[derive(JsonSchema)]
 pub(super) struct Rewound {
+    /// Whether the tasks were restored; null if they needed no change, false if they have changed
+    /// since and were left.
+    tasks: Option<bool>,
     restored: Vec<String>,
     merged: Vec<String>,
     left: Vec<Left>,

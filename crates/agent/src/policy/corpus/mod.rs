@@ -27,7 +27,7 @@ fn lines(file: &str) -> Vec<String> {
 fn execute(line: &str) -> Vec<Resolved> {
     let cwd = AbsPath::new("/w").unwrap();
     let command = line.to_owned();
-    let access = Access::Execute { command, cwd, unconfined: false, reason: None };
+    let access = Access::Execute { command, cwd, unconfined: false, reason: None, keeps: false };
     vec![Resolved::new(access, None, Dialect::Bash)]
 }
 

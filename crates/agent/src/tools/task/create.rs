@@ -65,20 +65,19 @@ impl Tool for TaskCreate {
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let batch = batch(&self.tasks)?;
-        cx.session.tasks.with(|tasks| {
-            let news = batch.as_deref().unwrap_or(std::slice::from_ref(&self.one));
-            // All tasks are validated before the first is added.
-            let added = added(tasks, news)?;
-            let said = match (&batch, added.as_slice()) {
-                (None, [task]) => format!("Created task {}: {}", task.id, task.subject),
-                _ => {
-                    let ids: Vec<_> = added.iter().map(|task| task.id.as_str()).collect();
-                    format!("Created {} tasks ({})", ids.len(), ids.join(", "))
-                }
-            };
-            tasks.extend(added);
-            Ok(super::changed(cx, &said, tasks))
-        })
+        let mut tasks = cx.session.tasks.to_vec();
+        let news = batch.as_deref().unwrap_or(std::slice::from_ref(&self.one));
+        // All tasks are validated before the first is added.
+        let added = added(&tasks, news)?;
+        let said = match (&batch, added.as_slice()) {
+            (None, [task]) => format!("Created task {}: {}", task.id, task.subject),
+            _ => {
+                let ids: Vec<_> = added.iter().map(|task| task.id.as_str()).collect();
+                format!("Created {} tasks ({})", ids.len(), ids.join(", "))
+            }
+        };
+        tasks.extend(added);
+        super::changed(cx, &said, tasks)
     }
 }
 

@@ -39,11 +39,9 @@ impl Tool for TaskGet {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        cx.session.tasks.with(|tasks| {
-            let task =
-                tasks.iter().find(|task| task.id == self.id).ok_or_else(|| super::unknown(&self.id))?;
-            Ok(ToolOutput::text(output::cap(details(tasks, task), &cx.limits)))
-        })
+        let tasks = &cx.session.tasks;
+        let task = tasks.iter().find(|task| task.id == self.id).ok_or_else(|| super::unknown(&self.id))?;
+        Ok(ToolOutput::text(output::cap(details(tasks, task), &cx.limits)))
     }
 }
 

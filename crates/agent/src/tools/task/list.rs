@@ -1,7 +1,7 @@
 //! `task_list`: shows all tasks.
 
 use crate::{
-    Access, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, task,
+    Access, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, task_tree,
     tools::{args, output},
 };
 use async_trait::async_trait;
@@ -33,7 +33,7 @@ impl Tool for TaskList {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let tree = cx.session.tasks.with(|tasks| task::tree(tasks));
+        let tree = task_tree(&cx.session.tasks);
         let text = if tree.is_empty() { "No tasks.".to_owned() } else { tree };
         Ok(ToolOutput::text(output::cap(text, &cx.limits)))
     }

@@ -14,8 +14,10 @@ pub(super) use update::TaskUpdate;
 
 use super::output;
 use crate::{
-    Description, SessionEvent, Task, ToolContext, ToolError, ToolKind, ToolOutput, limits::TASK_TITLE_CHARS,
-    task, text::cut,
+    Description, SessionEvent, Task, ToolContext, ToolError, ToolKind, ToolOutput,
+    limits::{TASK_TITLE_CHARS, TASKS_BYTES},
+    task, task_tree,
+    text::cut,
 };
 
 /// Returns a call's description. Users see the change in the plan, so the call itself is shown as
@@ -30,14 +32,20 @@ fn unknown(id: &str) -> ToolError {
 }
 
 /// Returns the output of a change to the list: a line about the change, the current tree, and the
-/// new plan for the client.
-fn changed(cx: &ToolContext, said: &str, tasks: &[Task]) -> ToolOutput {
-    let text = format!("{said}\n{}", task::tree(tasks));
-    with_plan(ToolOutput::text(output::cap(text, &cx.limits)), tasks)
+/// event with the new list.
+fn changed(cx: &ToolContext, said: &str, tasks: Vec<Task>) -> Result<ToolOutput, ToolError> {
+    let text = format!("{said}\n{}", task_tree(&tasks));
+    with_tasks(ToolOutput::text(output::cap(text, &cx.limits)), tasks)
 }
 
-/// Adds an event with the current plan for the client to an output.
-fn with_plan(mut output: ToolOutput, tasks: &[Task]) -> ToolOutput {
-    output.events.push(SessionEvent::Plan(task::plan(tasks)));
-    output
+/// Adds the event with the new list to an output.
+fn with_tasks(mut output: ToolOutput, tasks: Vec<Task>) -> Result<ToolOutput, ToolError> {
+    if task::bytes(&tasks) > TASKS_BYTES {
+        return Err(ToolError::message(format!(
+            "Not changed: the texts of all tasks together are limited to {TASKS_BYTES} bytes. Shorten them, \
+             or drop finished tasks with update_plan."
+        )));
+    }
+    output.events.push(SessionEvent::Tasks(tasks));
+    Ok(output)
 }

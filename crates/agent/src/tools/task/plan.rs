@@ -69,15 +69,13 @@ impl Tool for UpdatePlan {
         if steps.len() > TASKS {
             return Err(ToolError::message(format!("A plan has at most {TASKS} steps.")));
         }
-        cx.session.tasks.with(|tasks| {
-            *tasks = replaced(tasks, steps);
-            let done = tasks.iter().filter(|task| task.status.is_final()).count();
-            let said = match tasks.len() {
-                0 => "The plan is empty.".to_owned(),
-                all => format!("Plan updated: {done} of {all} steps done."),
-            };
-            Ok(super::with_plan(ToolOutput::text(said), tasks))
-        })
+        let tasks = replaced(&cx.session.tasks, steps);
+        let done = tasks.iter().filter(|task| task.status.is_final()).count();
+        let said = match tasks.len() {
+            0 => "The plan is empty.".to_owned(),
+            all => format!("Plan updated: {done} of {all} steps done."),
+        };
+        super::with_tasks(ToolOutput::text(said), tasks)
     }
 }
 

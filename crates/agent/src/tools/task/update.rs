@@ -65,17 +65,12 @@ impl Tool for TaskUpdate {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        cx.session.tasks.with(|tasks| {
-            // Computed on a copy, so that a rejected update changes nothing.
-            let mut changed = tasks.clone();
-            self.apply(&mut changed)?;
-            task::complete_parents(&mut changed);
-            *tasks = changed;
-            let subject =
-                tasks.iter().find(|task| task.id == self.id).map_or("", |task| task.subject.as_str());
-            let said = format!("Updated task {}: {subject}", self.id);
-            Ok(super::changed(cx, &said, tasks))
-        })
+        let mut tasks = cx.session.tasks.to_vec();
+        self.apply(&mut tasks)?;
+        task::complete_parents(&mut tasks);
+        let subject = tasks.iter().find(|task| task.id == self.id).map_or("", |task| task.subject.as_str());
+        let said = format!("Updated task {}: {subject}", self.id);
+        super::changed(cx, &said, tasks)
     }
 }
 

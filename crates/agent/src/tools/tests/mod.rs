@@ -38,6 +38,7 @@ fn describes_every_tool() {
         ("shell", json!({"action": "stop", "id": "sh_1"}), "Stop sh_1", ToolKind::Execute, Effect::Executes),
         ("subagent", json!({"task": "t"}), "Subagent (explore): t", ToolKind::Execute, Effect::Delegates),
         ("update_plan", json!({"plan": []}), "Change the plan", ToolKind::Think, Effect::Session),
+        ("update_goal", json!({"status": "complete"}), "Complete the goal", ToolKind::Think, Effect::Session),
         ("shell_start", json!({"command": "ls"}), "Run ls", ToolKind::Execute, Effect::Executes),
         (
             "shell_write",
@@ -75,6 +76,8 @@ fn describes_every_tool() {
             ToolKind::Read,
             Effect::Reads,
         ),
+        ("create_goal", json!({"objective": "x"}), "Set a goal: x", ToolKind::Think, Effect::Session),
+        ("get_goal", json!({}), "Show the goal", ToolKind::Think, Effect::Reads),
     ];
     assert_eq!(tools.len(), expected.len());
     for (tool, (name, arguments, title, kind, effect)) in tools.iter().zip(expected) {
@@ -114,6 +117,7 @@ fn few_tools_are_listed_and_they_are_short() {
         "update_plan",
         "memory_save",
         "memory_search",
+        "update_goal",
         "ask_user",
     ];
     // `execute_lua`, from its own crate, and one tool for MCP servers come on top.
@@ -149,6 +153,8 @@ fn the_names_of_the_contract_can_be_called() {
         "task_update",
         "task_list",
         "task_get",
+        "create_goal",
+        "get_goal",
         "ask_choice",
         "shell_start",
         "shell_write",

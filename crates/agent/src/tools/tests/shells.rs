@@ -75,7 +75,7 @@ async fn the_model_is_told_once_of_a_command_that_ended_by_itself() {
     let (_, cx, _) = started([Script { steps, status: exit(3), terminal: None }, server()]).await;
     assert_eq!(cx.session.shells.take_ended(), None);
     tokio::time::sleep(Duration::from_secs(10)).await;
-    let expected = "The background command sh_1 (serve) has ended. Exit code: 3\n\
+    let expected = "[Background bash command 'sh_1' failed (exit 3, 5s)]\nCommand: serve\n\
                     The end of its output (all of it: shell with action output):\noh no";
     assert_eq!(cx.session.shells.take_ended().as_deref(), Some(expected));
     assert_eq!(cx.session.shells.take_ended(), None, "once");

@@ -165,6 +165,11 @@ fn call(at: usize, call: Call) -> ModelEvent {
         }
         Call::Command => ("bash", json!({ "command": "cargo test" }).to_string()),
         Call::Sample => ("ask_model", String::new()),
+        Call::Plan => {
+            let step = json!({ "step": format!("step {at}"), "status": "pending" });
+            ("update_plan", json!({ "plan": [step, { "step": "all", "status": "completed" }] }).to_string())
+        }
+        Call::EndGoal => ("update_goal", json!({ "status": "complete" }).to_string()),
         Call::Unknown => ("no_such_tool", r#"{ "x": 1.0e-1 }"#.to_owned()),
         Call::Malformed => ("file_read", "{".to_owned()),
     };

@@ -89,6 +89,8 @@ pub(super) enum Call {
     Write,
     Command,
     Sample,
+    Plan,
+    EndGoal,
     Unknown,
     Malformed,
 }
@@ -102,7 +104,12 @@ pub(super) enum Summary {
     Cancelled,
 }
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 17] = [
+    "/tasks clear",
+    "/goal go on --budget 9k",
+    "/goal resume",
+    "/goal pause",
+    "/goal clear",
     "/compact",
     "/compact the names",
     "/compact",
@@ -152,6 +159,8 @@ fn step() -> impl Strategy<Value = Step> {
         Call::Write,
         Call::Command,
         Call::Sample,
+        Call::Plan,
+        Call::EndGoal,
         Call::Unknown,
         Call::Malformed,
     ]);

@@ -18,6 +18,8 @@ use std::{
 /// Events of subagents, which are not sent yet; the tests of the `acp` crate show their form.
 const OF_SWARMS: [&str; 5] =
     ["subagent_spawned", "subagent_running", "subagent_completed", "subagent_tree", "subagent_dashboard"];
+/// The event about background commands: whether one needs approval depends on the machine.
+const OF_SHELLS: &str = "shell_updated";
 
 /// The command that renews the examples and the schema.
 const RENEW: &str = "TILLER_RENEW=1 cargo nextest run -p acp -p tiller golden";
@@ -61,6 +63,7 @@ fn every_event_and_request_is_as_documented() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let mut known_events: BTreeSet<String> = events.keys().map(|name| (*name).to_owned()).collect();
     known_events.extend(OF_SWARMS.map(str::to_owned));
+    known_events.insert(OF_SHELLS.to_owned());
     assert_eq!(known_events, known("events"));
     assert_eq!(requests.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), known("requests"));
 
@@ -117,8 +120,12 @@ fn story() -> (Pipe, Vec<Exchange>) {
     };
     let arguments = json!({ "path": "note.txt", "content": "Two words\n" }).to_string();
     let function = json!({ "name": "file_write", "arguments": arguments });
-    let call =
-        json!({ "tool_calls": [{ "index": 0, "id": "c0", "type": "function", "function": function }] });
+    let plan = json!({ "plan": [{ "step": "Write the note", "status": "in_progress" }] }).to_string();
+    let plan = json!({ "name": "update_plan", "arguments": plan });
+    let call = json!({ "tool_calls": [
+        { "index": 0, "id": "c0", "type": "function", "function": function },
+        { "index": 1, "id": "c1", "type": "function", "function": plan },
+    ] });
     let model = ModelServer::start(vec![
         chunk(json!({ "reasoning_content": "A note, then." }), Value::Null)
             + &chunk(call, Value::Null)
@@ -253,6 +260,18 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     ask("_tiller/memories/list", json!({ "type": "fact" }), false);
     ask("_tiller/memories/forget", json!({ "id": 1 }), true);
     ask("_tiller/memories/forget", json!({ "id": 1 }), false);
+    ask("_tiller/tasks/list", json!({}), true);
+    ask("_tiller/tasks/list", dead_port(), false);
+    ask("_tiller/goal/set", json!({ "objective": "All tests pass", "tokenBudget": 200_000 }), true);
+    ask("_tiller/goal/set", json!({ "status": "done" }), false);
+    ask("_tiller/goal/get", json!({}), true);
+    ask("_tiller/goal/get", dead_port(), false);
+    ask("_tiller/goal/set", json!({ "status": "cleared" }), true);
+    ask("_tiller/shells/list", json!({}), true);
+    ask("_tiller/shells/list", dead_port(), false);
+    ask("_tiller/shells/stop", json!({ "id": "all" }), true);
+    ask("_tiller/shells/stop", json!({ "id": "sh_1" }), false);
+    ask("_tiller/shells/output", json!({ "id": "sh_1" }), false);
     ask("_tiller/usage/get", json!({}), true);
     ask("_tiller/usage/get", dead_port(), false);
     ask("_tiller/doctor", json!({}), true);

@@ -109,6 +109,10 @@ impl Pipe {
             ("timestamp", _) => json!(1_767_225_600.25),
             ("duration_ms" | "execution_time_ms", _) => json!(1.5),
             ("memory_usage", _) => json!(49_152),
+            ("id", Value::String(id)) if id.len() == 36 => json!("0199f0c4-GOAL"),
+            ("id", Value::String(id)) if id.len() == 8 && id.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                json!("1f0c42aa")
+            }
             ("version", Value::String(_)) => json!("0.1.0"),
             ("createdAt" | "updatedAt", Value::String(_)) => json!("2026-01-01T00:00:00.25Z"),
             // Depends on the machine that runs the test.

@@ -71,7 +71,7 @@ impl AnyCall for Terminal {
 
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
         let (command, cwd) = (self.line(), self.cwd(cwd));
-        vec![Access::Execute { command, cwd, unconfined: false, reason: None }]
+        vec![Access::Execute { command, cwd, unconfined: false, reason: None, keeps: false }]
     }
 
     async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
