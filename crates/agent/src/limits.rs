@@ -41,11 +41,12 @@ impl Default for Limits {
 /// Limits of subagents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubagentLimits {
-    /// Subagents of this process that run at a time; 0 means no limit (`agent.subagent_concurrency`).
+    /// Subagents of this process that run at a time; 0 means no limit
+    /// (`agent.subagent_concurrency`).
     pub concurrency: usize,
     /// Levels of agents, including the session itself (`agent.subagent_max_depth`).
     pub depth: u32,
-    /// How long a running subagent may show no activity before it is stopped; zero means for ever
+    /// How long a running subagent may show no activity before it is stopped; zero means no limit
     /// (`agent.subagent_idle_timeout`).
     pub idle: Duration,
     /// How often a subagent is tried in all when its model fails for a passing reason

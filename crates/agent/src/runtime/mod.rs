@@ -429,8 +429,8 @@ impl Runtime {
         }
     }
 
-    /// Returns the subagents of a session, open or not. Those that an ended process left at work are
-    /// interrupted. Reads the whole log.
+    /// Returns the subagents of a session, open or not. Those that were at work when their process
+    /// ended are interrupted. Reads the whole log.
     pub async fn subagents(&self, id: &SessionId) -> Result<SwarmState, StoreError> {
         let record = self.store.get(id).await?;
         let live = self.find(id).map(|handle| handle.subagents()).unwrap_or_default();

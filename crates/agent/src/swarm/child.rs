@@ -17,7 +17,8 @@ pub(crate) trait ChildSessions: Send + Sync {
     /// The message says why it could not be created or opened.
     async fn open(&self, child: NewChild) -> Result<Arc<dyn ChildSession>, String>;
 
-    /// Creates a git worktree with a branch of its own for a subagent, or again the one that it had.
+    /// Creates a git worktree with a branch of its own for a subagent, or again the one that it
+    /// had.
     ///
     /// # Errors
     ///

@@ -199,7 +199,8 @@ impl Run {
     /// Prompts the session, again after passing failures.
     async fn attempts(&self, child: &dyn ChildSession, task: String) -> Result<String, Failure> {
         let mut text = match self.agent.resumes {
-            true => task,
+            // The text does not begin with what the model wrote, so it is never a slash command.
+            true => format!("The agent that gave you your task says:\n{task}"),
             false => format!("{}\n\n{task}", self.agent.kind.role()),
         };
         let mut retries = 0;

@@ -77,7 +77,7 @@ impl Slot {
         }
     }
 
-    /// Gives the slot back for good.
+    /// Gives the slot back when the subagent has ended.
     pub(super) async fn give_back(&self) {
         if let Some(permit) = self.state.lock().await.permit.take() {
             self.slots.release(permit);

@@ -150,8 +150,8 @@ impl<'a> Covered<'a> {
 }
 
 /// Returns the row ids of the oldest and the newest message to rank, among the newest matches;
-/// `None` without a match. Ranking very many messages takes long, and the ranks no longer separate them
-/// well.
+/// `None` without a match. Ranking very many messages takes long, and the ranks no longer separate
+/// them well.
 fn ranked(
     connection: &Connection,
     matching: &str,

@@ -2,8 +2,8 @@
 
 use super::v1;
 use agent::{
-    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Goal,
-    Item, Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
+    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange, Goal, Item,
+    Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
     ResultsLeftOut, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallDisplay, ToolCallId,
     ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate,
     Written,
@@ -254,22 +254,4 @@ fn file_change(change: v1::FileChange) -> Result<FileChange, String> {
 
 fn snapshot(snapshot: v1::Snapshot) -> Snapshot {
     Snapshot { hash: ContentHash(snapshot.hash), size: snapshot.size, bytes: None }
-}
-
-impl From<v1::Tokens> for Usage {
-    fn from(total: v1::Tokens) -> Self {
-        let used = Self {
-            input: total.input,
-            output: total.output,
-            cache_read: total.cache_read,
-            cache_write: total.cache_write,
-            ..Self::default()
-        };
-        match total.cost {
-            Some(cost) => {
-                Self { cost: Some(Cost(cost)), unpriced: total.unpriced.unwrap_or_default(), ..used }
-            }
-            None => used.priced(None),
-        }
-    }
 }

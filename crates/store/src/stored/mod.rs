@@ -8,6 +8,7 @@
 mod from_v1;
 mod subagent;
 mod to_v1;
+mod tokens;
 mod v1;
 
 use agent::SessionEvent;

@@ -1,6 +1,6 @@
 //! The stored form of a subagent's state, since format 8.
 
-use super::v1::Tokens;
+use super::tokens::Tokens;
 use agent::{
     KeptOutput, SessionId, SubagentActivity, SubagentPlace, SubagentProgress, SubagentRequest, SubagentState,
     SubagentStatus, SubagentTimes, SubagentWorktree,

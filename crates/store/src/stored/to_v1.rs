@@ -232,16 +232,3 @@ fn file_change(change: FileChange) -> v1::FileChange {
 fn snapshot(snapshot: Snapshot) -> v1::Snapshot {
     v1::Snapshot { hash: snapshot.hash.0, size: snapshot.size }
 }
-
-impl From<Usage> for v1::Tokens {
-    fn from(usage: Usage) -> Self {
-        Self {
-            input: usage.input,
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            cost: usage.cost.map(|cost| cost.0),
-            unpriced: usage.cost.and((usage.unpriced > 0).then_some(usage.unpriced)),
-        }
-    }
-}

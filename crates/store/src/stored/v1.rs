@@ -5,6 +5,7 @@
 //! and deeply nested arguments do not exceed the parser's depth limit because of what surrounds
 //! them.
 
+use super::tokens::Tokens;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -369,21 +370,6 @@ pub(super) struct Task {
     pub(super) status: TaskStatus,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) blocked_by: Vec<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct Tokens {
-    pub(super) input: u64,
-    pub(super) output: u64,
-    pub(super) cache_read: u64,
-    pub(super) cache_write: u64,
-    /// In whole US picodollars. Older programs do not write this member, and ignore it: then no
-    /// token has a price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) cost: Option<u64>,
-    /// The number of tokens not covered by the cost; without a cost, all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) unpriced: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]

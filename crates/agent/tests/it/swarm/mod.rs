@@ -19,6 +19,7 @@ use futures::{StreamExt as _, stream::BoxStream};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use system::{AbsPath, FakeSystem, fake::Script};
+use tokio::sync::Notify;
 
 /// What a model sees of its conversation.
 pub(super) struct Scene {
@@ -38,6 +39,7 @@ struct Actor {
     info: ModelInfo,
     act: Act,
     scenes: Arc<Mutex<Vec<Scene>>>,
+    asked: Arc<Notify>,
 }
 
 type Act = Box<dyn Fn(&Scene) -> Reply + Send + Sync>;
@@ -52,6 +54,7 @@ impl LanguageModel for Actor {
         let scene = scene(&request);
         let reply = (self.act)(&scene);
         self.scenes.lock().unwrap().push(scene);
+        self.asked.notify_waiters();
         match reply {
             Reply::Events(events) => futures::stream::iter(events).boxed(),
             Reply::Hang(events) => {
@@ -93,6 +96,7 @@ pub(super) struct Play {
     pub(super) session: SessionHandle,
     pub(super) system: Arc<FakeSystem>,
     pub(super) scenes: Arc<Mutex<Vec<Scene>>>,
+    asked: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -108,7 +112,7 @@ fn runtime(
     limits: Limits,
     permission_mode: PermissionMode,
     act: impl Fn(&Scene) -> Reply + Send + Sync + 'static,
-) -> (Arc<Runtime>, Arc<Mutex<Vec<Scene>>>) {
+) -> (Arc<Runtime>, Arc<Mutex<Vec<Scene>>>, Arc<Notify>) {
     let info = ModelInfo {
         id: "fake/model".to_owned(),
         name: "Fake".to_owned(),
@@ -116,14 +120,14 @@ fn runtime(
         abilities: ModelAbilities { images: true, ..ModelAbilities::default() },
         ..ModelInfo::default()
     };
-    let scenes = Arc::new(Mutex::default());
-    let actor = Actor { info, act: Box::new(act), scenes: Arc::clone(&scenes) };
+    let (scenes, asked) = (Arc::new(Mutex::default()), Arc::new(Notify::new()));
+    let actor = Actor { info, act: Box::new(act), scenes: Arc::clone(&scenes), asked: Arc::clone(&asked) };
     let options = RuntimeOptions {
         start: SessionStart { permission_mode, ..SessionStart::default() },
         limits,
         ..RuntimeOptions::default()
     };
-    (Runtime::new(store.clone(), Arc::new(FakeModels(Arc::new(actor))), options), scenes)
+    (Runtime::new(store.clone(), Arc::new(FakeModels(Arc::new(actor))), options), scenes, asked)
 }
 
 fn system() -> Arc<FakeSystem> {
@@ -135,7 +139,7 @@ fn system() -> Arc<FakeSystem> {
 
 pub(super) async fn play(cast: Cast, act: impl Fn(&Scene) -> Reply + Send + Sync + 'static) -> Play {
     let Cast { answers, permission_mode, limits, store } = cast;
-    let (runtime, scenes) = runtime(&store, limits, permission_mode, act);
+    let (runtime, scenes, asked) = runtime(&store, limits, permission_mode, act);
     let (client, system) = (FakeClient::new(answers), system());
     let surface = Surface { client: client.clone(), system: system.clone() };
     let new = CreateSession {
@@ -144,7 +148,7 @@ pub(super) async fn play(cast: Cast, act: impl Fn(&Scene) -> Reply + Send + Sync
         servers: Vec::new(),
     };
     let session = runtime.create(new, |_| surface).await.unwrap();
-    Play { client, store, runtime, session, system, scenes }
+    Play { client, store, runtime, session, system, scenes, asked }
 }
 
 impl Play {
@@ -155,12 +159,12 @@ impl Play {
     /// Opens the session in another process, with a model that acts like this.
     pub(super) async fn reopen(&self, act: impl Fn(&Scene) -> Reply + Send + Sync + 'static) -> Play {
         let store = Arc::new(self.store.as_another_process());
-        let (runtime, scenes) = runtime(&store, Limits::default(), PermissionMode::default(), act);
+        let (runtime, scenes, asked) = runtime(&store, Limits::default(), PermissionMode::default(), act);
         let (client, system) = (FakeClient::new([]), system());
         let surface = Surface { client: client.clone(), system: system.clone() };
         let how = OpenSession { take_over: true, ..OpenSession::default() };
         let session = runtime.open(self.session.id(), how, |_| surface).await.unwrap();
-        Play { client, store, runtime, session, system, scenes }
+        Play { client, store, runtime, session, system, scenes, asked }
     }
 
     /// Returns the last recorded state of each subagent, in the order they were requested.
@@ -186,17 +190,24 @@ impl Play {
     /// Returns the texts that the session's own model received after its last answer.
     pub(super) fn received(&self) -> Vec<String> {
         let scenes = self.scenes.lock().unwrap();
-        let own = scenes.iter().filter(|scene| !scene.is_subagent());
-        own.last().map(|scene| scene.last.clone()).unwrap_or_default()
+        let mut own = scenes.iter().filter(|scene| !scene.is_subagent());
+        own.next_back().map(|scene| scene.last.clone()).unwrap_or_default()
     }
 
     /// Waits until the model was asked about this task.
     pub(super) async fn until_asked(&self, task: &str) {
+        self.until(|scene| scene.task.ends_with(task)).await;
+    }
+
+    /// Waits until the model was asked in such a scene.
+    pub(super) async fn until(&self, fits: impl Fn(&Scene) -> bool) {
         loop {
-            if self.scenes.lock().unwrap().iter().any(|scene| scene.task.ends_with(task)) {
+            let mut asked = std::pin::pin!(self.asked.notified());
+            asked.as_mut().enable();
+            if self.scenes.lock().unwrap().iter().any(&fits) {
                 return;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            asked.await;
         }
     }
 }

@@ -144,11 +144,11 @@ async fn an_ended_subagent_goes_on_when_it_is_resumed() {
     let play = play(Cast::default(), |scene: &Scene| match (scene.is_subagent(), scene.round) {
         (true, 0) => Reply::text("It is in a.txt."),
         (true, _) => {
-            assert_eq!(scene.last, ["Which line?"]);
+            assert_eq!(scene.last, ["The agent that gave you your task says:\n/model which line?"]);
             Reply::text("Line 2.")
         }
         (false, 0) => subagent(json!({"task": "Search", "id": "seeker"})),
-        (false, 1) => subagent(json!({"resume": "seeker", "task": "Which line?"})),
+        (false, 1) => subagent(json!({"resume": "seeker", "task": "/model which line?"})),
         (false, _) => Reply::text("Line 2 of a.txt."),
     })
     .await;
