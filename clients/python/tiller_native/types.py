@@ -1583,6 +1583,25 @@ class GiveTrust(TypedDict):
     sessionId: str
 
 
+class GoalResult(TypedDict):
+    goal: Union[GoalState, None]
+
+
+class GoalState(TypedDict):
+    """The goal that a session works on by itself."""
+
+    id: str
+    objective: str
+    reason: Union[str, None]
+    status: str
+    timeUsedSeconds: int
+    tokenBudget: Union[int, None]
+    tokensUsed: int
+
+
+GoalStatus = Literal['active', 'paused', 'cleared']
+
+
 class Hit(TypedDict):
     cwd: str
     excerpt: str
@@ -1814,6 +1833,11 @@ class NamedFunction(TypedDict):
     sessionId: str
 
 
+class NamedShell(TypedDict):
+    id: str
+    sessionId: str
+
+
 class NamedSubagent(TypedDict):
     id: str
     sessionId: str
@@ -1923,6 +1947,7 @@ class Rewound(TypedDict):
     left: List[Left]
     merged: List[str]
     restored: List[str]
+    tasks: Union[bool, None]
 
 
 Role = Literal['user']
@@ -2032,6 +2057,15 @@ class Servers(TypedDict):
     servers: List[Server]
 
 
+class SetGoal(TypedDict):
+    """Either `objective` or `status`."""
+
+    objective: NotRequired[Union[str, None]]
+    sessionId: str
+    status: NotRequired[Union[GoalStatus, None]]
+    tokenBudget: NotRequired[Union[int, None]]
+
+
 class SetRuntime(TypedDict):
     mode: NotRequired[Union[str, None]]
     model: NotRequired[Union[str, None]]
@@ -2058,6 +2092,28 @@ class SettingSet(TypedDict):
     configured: bool
     path: str
     scope: str
+
+
+class ShellEntry(TypedDict):
+    """A background command."""
+
+    command: str
+    end: Union[str, None]
+    id: str
+    keeps: bool
+    seconds: int
+    status: str
+    success: Union[bool, None]
+    toolCallId: str
+
+
+class ShellOutput(TypedDict):
+    output: str
+    shell: ShellEntry
+
+
+class Shells(TypedDict):
+    shells: List[ShellEntry]
 
 
 class ShownItem(TypedDict):
@@ -2163,6 +2219,22 @@ class TakeTrust(TypedDict):
     sessionId: str
 
 
+class TaskEntry(TypedDict):
+    """A task of the session."""
+
+    activeForm: str
+    blockedBy: List[str]
+    description: str
+    id: str
+    parentId: Union[str, None]
+    status: str
+    subject: str
+
+
+class Tasks(TypedDict):
+    tasks: List[TaskEntry]
+
+
 class Tool(TypedDict):
     """A tool of an MCP server."""
 
@@ -2260,6 +2332,17 @@ class ErrorEvent(TypedDict):
     sessionId: str
     timestamp: float
     type: Literal['error']
+
+
+class GoalUpdatedEvent(TypedDict):
+    """The goal was set, changed or removed (null)."""
+
+    goal: Union[GoalState, None]
+    protocolVersion: int
+    runId: Union[str, None]
+    sessionId: str
+    timestamp: float
+    type: Literal['goal_updated']
 
 
 class IntegrationEvent1(TypedDict):
@@ -2522,6 +2605,17 @@ class SessionUpdateEvent(TypedDict):
     text: NotRequired[Union[str, None]]
 
 
+class ShellUpdatedEvent(TypedDict):
+    """A background command started or ended."""
+
+    protocolVersion: int
+    runId: Union[str, None]
+    sessionId: str
+    shell: ShellEntry
+    timestamp: float
+    type: Literal['shell_updated']
+
+
 class StatusUpdatedEvent(TypedDict):
     """A message for the user that is not part of the conversation."""
 
@@ -2588,6 +2682,17 @@ class SubagentTreeEvent(TypedDict):
     timestamp: float
     tree: List[Node]
     type: Literal['subagent_tree']
+
+
+class TasksUpdatedEvent(TypedDict):
+    """The tasks changed; these are all of them."""
+
+    protocolVersion: int
+    runId: Union[str, None]
+    sessionId: str
+    tasks: List[TaskEntry]
+    timestamp: float
+    type: Literal['tasks_updated']
 
 
 class TextDeltaEvent(TypedDict):
@@ -2679,12 +2784,14 @@ class UsageUpdatedEvent(TypedDict):
 
 
 #: Any event that this version knows.
-NativeEvent = Union[ErrorEvent, IntegrationEvent, McpEvent, PermissionRequestedEvent, PermissionResolvedEvent, PhaseChangedEvent, RuntimeChangedEvent, SessionUpdateEvent, StatusUpdatedEvent, SubagentCompletedEvent, SubagentDashboardEvent, SubagentRunningEvent, SubagentSpawnedEvent, SubagentTreeEvent, TextDeltaEvent, ThinkingDeltaEvent, ToolCompletedEvent, ToolProgressEvent, ToolStartedEvent, UsageUpdatedEvent]
+NativeEvent = Union[ErrorEvent, GoalUpdatedEvent, IntegrationEvent, McpEvent, PermissionRequestedEvent, PermissionResolvedEvent, PhaseChangedEvent, RuntimeChangedEvent, SessionUpdateEvent, ShellUpdatedEvent, StatusUpdatedEvent, SubagentCompletedEvent, SubagentDashboardEvent, SubagentRunningEvent, SubagentSpawnedEvent, SubagentTreeEvent, TasksUpdatedEvent, TextDeltaEvent, ThinkingDeltaEvent, ToolCompletedEvent, ToolProgressEvent, ToolStartedEvent, UsageUpdatedEvent]
 
 #: Every request of the layer by its method, without the prefix: what it takes and gives.
 REQUESTS: Dict[str, tuple[type, type]] = {
     "capabilities": (Nothing, Capabilities),
     "doctor": (Nothing, Report),
+    "goal/get": (Named, GoalResult),
+    "goal/set": (SetGoal, GoalResult),
     "integrations/call": (CallFunction, FunctionCalled),
     "integrations/configure": (ConfigureIntegration, IntegrationConfigured),
     "integrations/describe": (NamedFunction, Function),
@@ -2708,9 +2815,13 @@ REQUESTS: Dict[str, tuple[type, type]] = {
     "sessions/rewind": (Rewind, Rewound),
     "sessions/search": (Search, Hits),
     "settings/set": (SetSetting, SettingSet),
+    "shells/list": (Named, Shells),
+    "shells/output": (NamedShell, ShellOutput),
+    "shells/stop": (NamedShell, Shells),
     "subagents/cancel": (CancelSubagent, SubagentsCancelled),
     "subagents/get": (NamedSubagent, Subagent),
     "subagents/list": (Named, Subagents),
+    "tasks/list": (Named, Tasks),
     "trust/give": (GiveTrust, Trust),
     "trust/list": (Named, Trust),
     "trust/take": (TakeTrust, Trust),
@@ -2720,6 +2831,7 @@ REQUESTS: Dict[str, tuple[type, type]] = {
 #: The kinds of the fields that every event of a type has.
 EVENT_FIELDS: Dict[str, Dict[str, str]] = {
     "error": {"message": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
+    "goal_updated": {"protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "integration_event": {"operation": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "mcp_event": {"operation": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "permission_requested": {"name": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "tool": "string", "toolCallId": "string", "type": "string"},
@@ -2727,12 +2839,14 @@ EVENT_FIELDS: Dict[str, Dict[str, str]] = {
     "phase_changed": {"phase": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "runtime_changed": {"protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "session_update": {"protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
+    "shell_updated": {"protocolVersion": "number", "sessionId": "string", "shell": "object", "timestamp": "number", "type": "string"},
     "status_updated": {"message": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "subagent_completed": {"entries": "array", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "subagent_dashboard": {"protocolVersion": "number", "sessionId": "string", "stats": "object", "summary": "object", "timestamp": "number", "tree": "array", "type": "string"},
     "subagent_running": {"entries": "array", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "subagent_spawned": {"entries": "array", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "subagent_tree": {"protocolVersion": "number", "sessionId": "string", "timestamp": "number", "tree": "array", "type": "string"},
+    "tasks_updated": {"protocolVersion": "number", "sessionId": "string", "tasks": "array", "timestamp": "number", "type": "string"},
     "text_delta": {"delta": "string", "protocolVersion": "number", "sessionId": "string", "text": "string", "timestamp": "number", "type": "string"},
     "thinking_delta": {"delta": "string", "protocolVersion": "number", "sessionId": "string", "text": "string", "timestamp": "number", "type": "string"},
     "tool_completed": {"name": "string", "output": "string", "protocolVersion": "number", "sessionId": "string", "status": "string", "success": "boolean", "timestamp": "number", "tool": "string", "toolCallId": "string", "type": "string"},

@@ -1431,6 +1431,28 @@ export type GiveTrust = {
   sessionId: string;
 };
 
+export type GoalResult = {
+  /** Null if there is none. */
+  goal: GoalState | null;
+};
+
+/** The goal that a session works on by itself. */
+export type GoalState = {
+  id: string;
+  objective: string;
+  /** Why it has this status, if there is more to say. */
+  reason: string | null;
+  /** `active`, `paused`, `blocked`, `budget_limited` or `complete`. */
+  status: string;
+  timeUsedSeconds: number;
+  /** The tokens that it may use; null for no limit. */
+  tokenBudget: number | null;
+  /** Output, and input that was not read from the provider's cache. */
+  tokensUsed: number;
+};
+
+export type GoalStatus = "active" | "paused" | "cleared";
+
 export type Hit = {
   cwd: string;
   excerpt: string;
@@ -1623,6 +1645,12 @@ export type NamedFunction = {
   sessionId: string;
 };
 
+export type NamedShell = {
+  /** For example `sh_1`; `shells/stop` also takes `all`. */
+  id: string;
+  sessionId: string;
+};
+
 export type NamedSubagent = {
   id: string;
   sessionId: string;
@@ -1731,6 +1759,9 @@ export type Rewound = {
   left: Left[];
   merged: string[];
   restored: string[];
+  /** Whether the tasks were restored; null if they needed no change, false if they have changed
+since and were left. */
+  tasks: boolean | null;
 };
 
 export type Role = "user";
@@ -1853,6 +1884,17 @@ export type Servers = {
   servers: Server[];
 };
 
+/** Either `objective` or `status`. */
+export type SetGoal = {
+  /** A new goal, in place of any other. */
+  objective?: string | null;
+  sessionId: string;
+  /** `active` resumes the goal. */
+  status?: GoalStatus | null;
+  /** The tokens that the goal may use; with `objective` or `status: active`. */
+  tokenBudget?: number | null;
+};
+
 export type SetRuntime = {
   mode?: string | null;
   /** With or without its provider. */
@@ -1882,6 +1924,37 @@ export type SettingSet = {
   configured: boolean;
   path: string;
   scope: string;
+};
+
+/** A background command. */
+export type ShellEntry = {
+  /** On one line. */
+  command: string;
+  /** `exit 0`, the name of a signal, `stopped` or `timed out`; null while it runs. */
+  end: string | null;
+  /** `sh_1`, or `out_1` if it was started outside the sandbox. */
+  id: string;
+  /** Whether it keeps running when the session closes. */
+  keeps: boolean;
+  /** Seconds since its start, or between its start and its end. */
+  seconds: number;
+  /** `running` or `ended`. */
+  status: string;
+  /** Whether it exited with the code 0; null while it runs. */
+  success: boolean | null;
+  /** The call that started it. */
+  toolCallId: string;
+};
+
+export type ShellOutput = {
+  /** The last output, as plain text; at most 16 KiB and one line. */
+  output: string;
+  shell: ShellEntry;
+};
+
+export type Shells = {
+  /** In the order in which they were started; of `shells/stop` those that it stopped. */
+  shells: ShellEntry[];
 };
 
 export type ShownItem = {
@@ -2000,6 +2073,28 @@ export type TakeTrust = {
   sessionId: string;
 };
 
+/** A task of the session. */
+export type TaskEntry = {
+  /** The wording to show while the task is in progress; may be empty. */
+  activeForm: string;
+  /** The tasks that must be completed first. */
+  blockedBy: string[];
+  /** May be empty. */
+  description: string;
+  /** Eight hexadecimal digits. */
+  id: string;
+  /** The task that it is part of. */
+  parentId: string | null;
+  /** `pending`, `in_progress`, `completed`, `cancelled` or `failed`. */
+  status: string;
+  subject: string;
+};
+
+export type Tasks = {
+  /** In the order they were created. */
+  tasks: TaskEntry[];
+};
+
 /** A tool of an MCP server. */
 export type Tool = {
   description: string;
@@ -2114,6 +2209,20 @@ export type ErrorEvent = {
   /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "error";
+};
+
+/** The goal was set, changed or removed (null). */
+export type GoalUpdatedEvent = {
+  goal: GoalState | null;
+  /** The version of the native layer, 1. */
+  protocolVersion: number;
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
+  runId: string | null;
+  /** The id of the session. */
+  sessionId: string;
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
+  timestamp: number;
+  type: "goal_updated";
 };
 
 /** A request about integrations or Lua began or ended. */
@@ -2401,6 +2510,20 @@ export type SessionUpdateEvent = {
   text?: string | null;
 };
 
+/** A background command started or ended. */
+export type ShellUpdatedEvent = {
+  /** The version of the native layer, 1. */
+  protocolVersion: number;
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
+  runId: string | null;
+  /** The id of the session. */
+  sessionId: string;
+  shell: ShellEntry;
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
+  timestamp: number;
+  type: "shell_updated";
+};
+
 /** A message for the user that is not part of the conversation. */
 export type StatusUpdatedEvent = {
   message: string;
@@ -2485,6 +2608,20 @@ export type SubagentTreeEvent = {
   timestamp: number;
   tree: Node[];
   type: "subagent_tree";
+};
+
+/** The tasks changed; these are all of them. */
+export type TasksUpdatedEvent = {
+  /** The version of the native layer, 1. */
+  protocolVersion: number;
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
+  runId: string | null;
+  /** The id of the session. */
+  sessionId: string;
+  tasks: TaskEntry[];
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
+  timestamp: number;
+  type: "tasks_updated";
 };
 
 /** More text of the assistant; one for each `agent_message_chunk`, immediately after it. */
@@ -2604,6 +2741,7 @@ export type UsageUpdatedEvent = {
 /** Every event by its type. */
 export interface Events {
   error: ErrorEvent;
+  goal_updated: GoalUpdatedEvent;
   integration_event: IntegrationEvent;
   mcp_event: McpEvent;
   permission_requested: PermissionRequestedEvent;
@@ -2611,12 +2749,14 @@ export interface Events {
   phase_changed: PhaseChangedEvent;
   runtime_changed: RuntimeChangedEvent;
   session_update: SessionUpdateEvent;
+  shell_updated: ShellUpdatedEvent;
   status_updated: StatusUpdatedEvent;
   subagent_completed: SubagentCompletedEvent;
   subagent_dashboard: SubagentDashboardEvent;
   subagent_running: SubagentRunningEvent;
   subagent_spawned: SubagentSpawnedEvent;
   subagent_tree: SubagentTreeEvent;
+  tasks_updated: TasksUpdatedEvent;
   text_delta: TextDeltaEvent;
   thinking_delta: ThinkingDeltaEvent;
   tool_completed: ToolCompletedEvent;
@@ -2631,6 +2771,10 @@ export interface Requests {
   "capabilities": { params: Nothing; result: Capabilities };
   /** Checks the environment and the configuration. */
   "doctor": { params: Nothing; result: Report };
+  /** Returns the goal of a session. */
+  "goal/get": { params: Named; result: GoalResult };
+  /** Sets, pauses, resumes or removes the goal. */
+  "goal/set": { params: SetGoal; result: GoalResult };
   /** Calls a function. */
   "integrations/call": { params: CallFunction; result: FunctionCalled };
   /** Stores an integration's credentials, permissions and whether it is enabled. */
@@ -2677,12 +2821,20 @@ export interface Requests {
   "sessions/search": { params: Search; result: Hits };
   /** Stores a setting. */
   "settings/set": { params: SetSetting; result: SettingSet };
+  /** Lists the background commands of a session. */
+  "shells/list": { params: Named; result: Shells };
+  /** Returns the last output of a background command. */
+  "shells/output": { params: NamedShell; result: ShellOutput };
+  /** Stops a background command, or all. */
+  "shells/stop": { params: NamedShell; result: Shells };
   /** Cancels a subagent and its own, or all subagents. */
   "subagents/cancel": { params: CancelSubagent; result: SubagentsCancelled };
   /** Returns what a subagent did. */
   "subagents/get": { params: NamedSubagent; result: Subagent };
   /** Lists the subagents of a session. */
   "subagents/list": { params: Named; result: Subagents };
+  /** Lists the tasks of a session. */
+  "tasks/list": { params: Named; result: Tasks };
   /** Trusts items as shown. */
   "trust/give": { params: GiveTrust; result: Trust };
   /** Lists the items of a project and their trust. */
@@ -2729,6 +2881,7 @@ export type NativeEvent = Events[keyof Events];
 /** The kinds of the fields that every event of a type has. */
 export const EVENT_FIELDS: Record<keyof Events, Record<string, string>> = {
   error: { message: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
+  goal_updated: { protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   integration_event: { operation: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   mcp_event: { operation: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   permission_requested: { name: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", tool: "string", toolCallId: "string", type: "string" },
@@ -2736,12 +2889,14 @@ export const EVENT_FIELDS: Record<keyof Events, Record<string, string>> = {
   phase_changed: { phase: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   runtime_changed: { protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   session_update: { protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
+  shell_updated: { protocolVersion: "number", sessionId: "string", shell: "object", timestamp: "number", type: "string" },
   status_updated: { message: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   subagent_completed: { entries: "array", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   subagent_dashboard: { protocolVersion: "number", sessionId: "string", stats: "object", summary: "object", timestamp: "number", tree: "array", type: "string" },
   subagent_running: { entries: "array", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   subagent_spawned: { entries: "array", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   subagent_tree: { protocolVersion: "number", sessionId: "string", timestamp: "number", tree: "array", type: "string" },
+  tasks_updated: { protocolVersion: "number", sessionId: "string", tasks: "array", timestamp: "number", type: "string" },
   text_delta: { delta: "string", protocolVersion: "number", sessionId: "string", text: "string", timestamp: "number", type: "string" },
   thinking_delta: { delta: "string", protocolVersion: "number", sessionId: "string", text: "string", timestamp: "number", type: "string" },
   tool_completed: { name: "string", output: "string", protocolVersion: "number", sessionId: "string", status: "string", success: "boolean", timestamp: "number", tool: "string", toolCallId: "string", type: "string" },

@@ -93,7 +93,8 @@ pub(crate) enum Action {
     Skills,
     /// With the words to search for.
     ListMemories(String),
-    Forget(MemoryId),
+    /// With the memory, if one was named.
+    Forget(Option<MemoryId>),
     Goal(GoalCommand),
     ListShells,
     ShowShell(String),
@@ -147,7 +148,8 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("sessions", words) => Action::Sessions(words.to_owned()),
         ("rename", title) => Action::Rename(title.to_owned()),
         ("memories", words) => Action::ListMemories(words.to_owned()),
-        ("forget", id) => Action::Forget(id.parse().ok()?),
+        ("forget", "") => Action::Forget(None),
+        ("forget", id) => Action::Forget(Some(id.parse().ok()?)),
         ("model" | "models", "") => Action::ListModels,
         ("model", id) if one_word => Action::Model(id.to_owned()),
         ("rewind", "") => Action::ListCheckpoints,

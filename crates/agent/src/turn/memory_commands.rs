@@ -35,7 +35,12 @@ pub(super) async fn list(session: &Session, query: String) -> String {
     recall.redactor.redact(&text)
 }
 
-pub(super) async fn forget(session: &Session, id: MemoryId) -> String {
+/// Deletes a memory of the user or of the project.
+pub(super) async fn forget(session: &Session, id: Option<MemoryId>) -> String {
+    let Some(id) = id else {
+        return "Nothing was deleted: write the memory's number, as in `/forget #12`. `/memories` lists them."
+            .to_owned();
+    };
     let recall = session.recall();
     let forgotten = async { recall.memories()?.forget(id, MemoryAuthor::User).await };
     match forgotten.await {

@@ -128,9 +128,9 @@ fn every_command_answers_the_same_on_every_surface() {
         assert!(!first[at].is_empty(), "{prompt}");
         assert_eq!(first[at], second[at], "{prompt}: version 1 and 2");
         assert_eq!(first[at], program[at], "{prompt}: the native layer");
-        // A run without a user has a longer system prompt, which `/context` counts.
+        // A run without a user has a longer system prompt, which these count.
         let text = |text: &str| match prompt.as_str() {
-            "/context" => text.replace(|c: char| c.is_ascii_digit(), ""),
+            "/context" | "/usage" => text.replace(|c: char| c.is_ascii_digit(), ""),
             _ => text.to_owned(),
         };
         assert_eq!(text(&first[at]), text(&headless[at]), "{prompt}: headless");

@@ -115,9 +115,9 @@ fn few_tools_are_listed_and_they_are_short() {
         "shell",
         "subagent",
         "update_plan",
+        "update_goal",
         "memory_save",
         "memory_search",
-        "update_goal",
         "ask_user",
     ];
     // `execute_lua`, from its own crate, and one tool for MCP servers come on top.

@@ -172,9 +172,9 @@ async fn signatures_and_details_keep_their_bytes() {
 #[tokio::test]
 async fn another_model_gets_plain_text_and_calls() {
     let first = stream(&[
-        chunk(&json!({"reasoning_content": "secret", "x_opaque": "secret"})),
+        chunk(&json!({"reasoning_content": "covert-7", "x_opaque": "covert-7"})),
         chunk(
-            &json!({"content": "Looking.", "tool_calls": [{"index": 0, "id": "a:1", "extra_content": "secret",
+            &json!({"content": "Looking.", "tool_calls": [{"index": 0, "id": "a:1", "extra_content": "covert-7",
             "function": {"name": "file_read", "arguments": "{\"path\": \"a.txt\"}"}}]}),
         ),
         stop("tool_calls"),
@@ -184,7 +184,7 @@ async fn another_model_gets_plain_text_and_calls() {
     conversation.session.set_model("openai/other").await.unwrap();
     for request in conversation.go_on().await {
         assert!(request.text.contains("Looking.") && request.text.contains("a_1"), "{}", request.text);
-        assert!(!request.text.contains("secret"), "{}", request.text);
+        assert!(!request.text.contains("covert-7"), "{}", request.text);
     }
 }
 

@@ -260,6 +260,10 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     ask("_tiller/memories/list", json!({ "type": "fact" }), false);
     ask("_tiller/memories/forget", json!({ "id": 1 }), true);
     ask("_tiller/memories/forget", json!({ "id": 1 }), false);
+    ask("_tiller/subagents/list", json!({}), true);
+    ask("_tiller/subagents/get", json!({ "id": "scout" }), false);
+    ask("_tiller/subagents/cancel", json!({}), true);
+    ask("_tiller/subagents/cancel", dead_port(), false);
     ask("_tiller/tasks/list", json!({}), true);
     ask("_tiller/tasks/list", dead_port(), false);
     ask("_tiller/goal/set", json!({ "objective": "All tests pass", "tokenBudget": 200_000 }), true);
