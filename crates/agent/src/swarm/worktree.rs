@@ -182,3 +182,6 @@ impl Git<'_> {
         Box::pin(self.output(&["config", "user.email"])).await.is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Worktrees of real repositories.
+
+#![expect(clippy::disallowed_methods, reason = "directories of the tests' own, in which a real git runs")]
+
+use super::*;
+use system::LocalSystem;
+
+/// A repository with one commit, in a directory of its own that is removed in the end.
+struct Repository {
+    system: LocalSystem,
+    folder: AbsPath,
+}
+
+impl Repository {
+    async fn new() -> Self {
+        let system = LocalSystem::new();
+        let name = format!("tiller-worktree-{}", uuid::Uuid::now_v7());
+        let temp = std::env::temp_dir().join(name).join("project");
+        let folder = AbsPath::new(temp.to_str().unwrap()).unwrap();
+        system.create_dir_all(&folder).await.unwrap();
+        let repository = Self { system, folder };
+        repository.git(&["init", "--quiet", "--initial-branch=main"]).await;
+        repository.write("a.txt", "one\n").await;
+        repository.git(&["add", "a.txt"]).await;
+        repository.git(&["commit", "--quiet", "-m", "first"]).await;
+        repository
+    }
+
+    async fn git(&self, args: &[&str]) -> String {
+        Git { system: &self.system, cwd: self.folder.clone() }.run(args).await.unwrap()
+    }
+
+    async fn write(&self, name: &str, text: &str) {
+        self.system.write_text(&self.folder.join(name), text).await.unwrap();
+    }
+
+    async fn create(&self, known: Option<&SubagentWorktree>) -> Result<SubagentWorktree, String> {
+        create(&self.system, &self.folder, &"0199f0c4-1234".into(), "worker", known).await
+    }
+
+    async fn exists(&self, path: &AbsPath) -> bool {
+        self.system.metadata(path).await.is_ok()
+    }
+}
+
+impl Drop for Repository {
+    fn drop(&mut self) {
+        let above = self.folder.parent().unwrap();
+        // A directory that stays is no reason to fail.
+        let _ = std::fs::remove_dir_all(above.as_str());
+    }
+}
+
+#[tokio::test]
+async fn work_in_a_worktree_comes_back_as_a_branch_and_the_project_is_untouched() {
+    let repository = Repository::new().await;
+    let worktree = repository.create(None).await.unwrap();
+    assert_eq!(worktree.branch, "tiller/worker-f0c41234");
+    let system = &repository.system;
+    system.write_text(&worktree.folder.join("a.txt"), "one\ntwo\n").await.unwrap();
+    system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    let text = hand_back(system, &worktree).await;
+    assert!(text.contains("Its changes are on branch tiller/worker-f0c41234"), "{text}");
+    assert!(text.contains("a.txt") && text.contains("new.txt"), "{text}");
+    assert!(!repository.exists(&worktree.folder).await, "the worktree is removed");
+    assert!(!repository.exists(&repository.folder.join("new.txt")).await, "nothing is merged");
+    repository.git(&["merge", "--quiet", &worktree.branch]).await;
+    let merged = system.read_text(&repository.folder.join("a.txt"), None).await.unwrap();
+    assert_eq!(merged, "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn a_resumed_agent_has_its_worktree_again() {
+    let repository = Repository::new().await;
+    let worktree = repository.create(None).await.unwrap();
+    repository.system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    hand_back(&repository.system, &worktree).await;
+    assert_eq!(repository.create(Some(&worktree)).await.as_ref(), Ok(&worktree));
+    assert!(repository.exists(&worktree.folder.join("new.txt")).await);
+}
+
+#[tokio::test]
+async fn a_worktree_without_changes_leaves_nothing_behind() {
+    let repository = Repository::new().await;
+    let worktree = repository.create(None).await.unwrap();
+    assert_eq!(hand_back(&repository.system, &worktree).await, "It changed no file in its worktree.");
+    assert_eq!(repository.git(&["branch", "--list", "tiller/*"]).await, "");
+}
+
+#[tokio::test]
+async fn a_repository_runs_no_program_when_a_worktree_is_made() {
+    let repository = Repository::new().await;
+    let ran = repository.folder.join("ran");
+    let hook = format!("#!/bin/sh\ntouch '{ran}'\n");
+    let hooks = repository.folder.join(".git/hooks");
+    for name in ["post-checkout", "pre-commit", "post-commit", "reference-transaction", "post-index-change"] {
+        repository.system.write_text(&hooks.join(name), &hook).await.unwrap();
+        std::fs::set_permissions(
+            hooks.join(name).as_str(),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
+    }
+    repository.git(&["config", "core.fsmonitor", &format!("touch '{ran}'")]).await;
+    let worktree = repository.create(None).await.unwrap();
+    repository.system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    hand_back(&repository.system, &worktree).await;
+    assert!(!repository.exists(&ran).await);
+    repository.git(&["config", "filter.x.smudge", &format!("touch '{ran}'")]).await;
+    let error = repository.create(None).await.unwrap_err();
+    assert!(error.contains("names a filter (filter.x.smudge)"), "{error}");
+    assert!(!repository.exists(&ran).await);
+}
+
+#[tokio::test]
+async fn without_a_repository_or_a_commit_the_reason_is_clear() {
+    let repository = Repository::new().await;
+    let outside = repository.folder.parent().unwrap();
+    let error = create(&repository.system, &outside, &"s".into(), "a", None).await.unwrap_err();
+    assert!(error.contains("needs a git repository"), "{error}");
+}
