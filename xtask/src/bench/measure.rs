@@ -11,6 +11,7 @@ mod scripts;
 mod servers;
 mod sessions;
 mod start;
+mod subagents;
 mod text;
 mod turns;
 
@@ -57,6 +58,7 @@ const ALL: &[(&str, Measurement)] = &[
     ("memory", memory::measure),
     ("replay", replay::measure),
     ("sessions", sessions::measure),
+    ("subagents", subagents::measure),
 ];
 
 /// Takes all figures, or those of the measurement `only`, `runs` times each.

@@ -12,6 +12,8 @@ pub(super) const BURST: usize = 5_000;
 pub(super) const PACED: usize = 100;
 /// The interval between two paced chunks: the speed of a fast reader.
 pub(super) const PACE: Duration = Duration::from_millis(10);
+/// Subagents that one call requests.
+pub(super) const AGENTS: usize = 100;
 /// Tool calls of the tool turn.
 const TOOLS: usize = 3;
 /// Tool calls of the turns with a single kind of call.
@@ -47,10 +49,12 @@ pub(super) enum Script {
     Hang,
     /// Chunks as fast as they can be written, until the connection is closed.
     Flood,
+    /// A call that requests [`AGENTS`] subagents with the task [`Script::Hang`].
+    Swarm,
 }
 
 impl Script {
-    const ALL: [Script; 10] = [
+    const ALL: [Script; 11] = [
         Script::One,
         Script::Burst,
         Script::Paced,
@@ -61,6 +65,7 @@ impl Script {
         Script::Trues,
         Script::Hang,
         Script::Flood,
+        Script::Swarm,
     ];
 
     /// Returns the keyword that selects it.
@@ -76,6 +81,7 @@ impl Script {
             Script::Trues => "bench:trues",
             Script::Hang => "bench:hang",
             Script::Flood => "bench:flood",
+            Script::Swarm => "bench:swarm",
         }
     }
 
@@ -104,6 +110,7 @@ impl Script {
             Script::Tools => TOOLS,
             Script::Lookups | Script::Reads => CALLS,
             Script::Writes | Script::Trues => CALLS + 1,
+            Script::Swarm => 1,
             Script::One | Script::Burst | Script::Paced | Script::Hang | Script::Flood => 0,
         }
     }
@@ -131,6 +138,10 @@ impl Script {
             Script::Trues => {
                 let command = if step == 0 { ESCAPE.to_owned() } else { format!("true {step}") };
                 vec![tool_call(step, "bash", &json!({ "command": command }))]
+            }
+            Script::Swarm => {
+                let task = json!({ "task": Script::Hang.word() });
+                vec![tool_call(0, "subagent", &json!({ "agents": vec![task; AGENTS] }))]
             }
             Script::Hang => return vec![text("hanging")],
             Script::Flood => return (0..BURST).map(|index| text(&marker(index))).collect(),
