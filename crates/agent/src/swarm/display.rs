@@ -37,7 +37,11 @@ impl Swarm {
             let registry = self.registry();
             let lines = |ids: &[String]| {
                 let states = ids.iter().filter_map(|id| registry.get(id));
-                states.map(|agent| results::line(&agent.state)).collect::<Vec<_>>().join("\n")
+                let line = |state: &SubagentState| match progress_below(&registry.descendants(&state.id)) {
+                    Some(below) => format!("{}\n  {below}", results::line(state)),
+                    None => results::line(state),
+                };
+                states.map(|agent| line(&agent.state)).collect::<Vec<_>>().join("\n")
             };
             registry
                 .waiting
@@ -73,4 +77,10 @@ impl Swarm {
             contexts: SwarmContexts { prunes, compactions, ..contexts },
         }
     }
+}
+
+/// Returns how far the subagents of a subagent have come; `None` if it has none.
+fn progress_below(descendants: &[SubagentState]) -> Option<String> {
+    let ended = descendants.iter().filter(|state| state.progress.status.is_final()).count();
+    (!descendants.is_empty()).then(|| format!("{ended} of {} subagents of its own ended", descendants.len()))
 }

@@ -71,7 +71,7 @@ enum Isolation {
 impl Tool for Subagent {
     const NAME: &'static str = "subagent";
     const DESCRIPTION: &'static str = "Hands a task to another agent, or several at once with agents. It sees nothing of this conversation: put all it needs into task. \
-         Its last message is the result. Types: explore reads and answers, plan reads and plans, general also writes and runs commands.";
+         Its last message is the result. explore reads and answers, plan reads and plans, general also writes and runs commands.";
     const EFFECT: Effect = Effect::Delegates;
 
     fn parameters() -> Value {
@@ -80,13 +80,13 @@ impl Tool for Subagent {
             "properties": {
                 "task": {"type": "string"},
                 "type": {"type": "string", "description": "explore (default), plan, general"},
-                "mode": {"type": "string", "enum": ["await", "background"], "description": "background: the result comes later, as a message"},
+                "mode": {"type": "string", "enum": ["await", "background"], "description": "background: the result comes later"},
                 "id": {"type": "string", "description": "A name of your choice"},
                 "depends_on": {"type": "array", "items": {"type": "string"}, "description": "Ids of agents whose results it needs"},
                 "group": {"type": "string", "description": "One agent of a group runs at a time"},
                 "isolation": {"type": "string", "enum": ["none", "worktree"], "description": "worktree: own git branch"},
-                "resume": {"type": "string", "description": "Id of an ended agent to go on, with task as the next message"},
-                "agents": {"type": "array", "items": {"type": "object"}, "description": "Several instead of one: objects with the fields above"}
+                "resume": {"type": "string", "description": "Id of an ended agent; task is its next message"},
+                "agents": {"type": "array", "items": {"type": "object"}, "description": "Several instead: objects with these fields"}
             }
         })
     }
