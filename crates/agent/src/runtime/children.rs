@@ -1,15 +1,16 @@
 //! The sessions that the subagents of one root session run in.
 
-use super::{Runtime, handle::SessionHandle, start::Begin};
+use super::{Runtime, handle::SessionHandle, ready, start::Begin};
 use crate::{
-    NewSession, PromptOutcome, ReadableDirectories, SessionId, SessionState, SubagentWorktree, Surface,
-    TurnError,
+    NewSession, PromptOutcome, ReadableDirectories, SessionEvent, SessionId, SessionState, StoreError,
+    SubagentState, SubagentStatus, SubagentWorktree, Surface, SwarmState, TurnError,
     client::watchers::Watchers,
+    log::leased::LeasedLog,
     policy::Grants,
     session::controls::{SettingsModes, StateBound},
     settings::LiveSettings,
     sources::Sources,
-    swarm::{ChildSession, ChildSessions, NewChild, worktree},
+    swarm::{ChildSession, ChildSessions, NewChild, unix_time_ms, worktree},
 };
 use async_trait::async_trait;
 use std::sync::{Arc, Weak};
@@ -101,6 +102,64 @@ impl ChildSessions for Children {
             Some(surface) => worktree::hand_back(surface.system.as_ref(), worktree).await,
             None => format!("Its work is in {}, on branch {}.", worktree.folder, worktree.branch),
         }
+    }
+}
+
+impl Runtime {
+    /// Returns the subagents of a session, open or not. Those that were at work when their process
+    /// ended are interrupted. Reads the whole log.
+    pub async fn subagents(&self, id: &SessionId) -> Result<SwarmState, StoreError> {
+        let record = self.store.get(id).await?;
+        let live = self.find(id).map(|handle| handle.subagents()).unwrap_or_default();
+        let mut agents: Vec<SubagentState> = Vec::new();
+        let mut each = |event: &SessionEvent| {
+            if let SessionEvent::Subagent(state) = event {
+                put(&mut agents, SubagentState::clone(state));
+            }
+        };
+        self.replay(id, &mut each).await?;
+        for agent in agents.iter_mut().filter(|agent| !agent.progress.status.is_final()) {
+            agent.progress.status = SubagentStatus::Interrupted;
+        }
+        live.agents.into_iter().for_each(|agent| put(&mut agents, agent));
+        let model = record.controls.model;
+        Ok(SwarmState { at: unix_time_ms(), model, agents, contexts: live.contexts })
+    }
+
+    /// Takes the log of a subagent's session: a new session, one that it had before, or a copy of
+    /// one that belongs to another root session, which was forked. Returns the number of its last
+    /// event.
+    async fn child_log(
+        &self,
+        session: Option<&SessionId>,
+        new: &NewSession,
+    ) -> Result<(LeasedLog, u64), StoreError> {
+        let Some(known) = session else { return Ok((self.log(self.store.create(new.clone()).await?), 0)) };
+        let is_own = self.store.parent(known).await? == new.parent;
+        let lease = match is_own {
+            true => self.store.acquire(known, true).await?,
+            false => self.store.fork(known, new.clone()).await?,
+        };
+        let log = self.log(lease);
+        let ended = async {
+            let record = self.store.get(log.session()).await?;
+            ready(&log, &record, None).await
+        };
+        match ended.await {
+            Ok((last, _)) => Ok((log, last)),
+            Err(error) => {
+                log.give_back().await;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Adds a subagent's state, or replaces the one before.
+fn put(agents: &mut Vec<SubagentState>, state: SubagentState) {
+    match agents.iter_mut().find(|known| known.id == state.id) {
+        Some(known) => *known = state,
+        None => agents.push(state),
     }
 }
 

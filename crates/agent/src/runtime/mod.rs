@@ -9,8 +9,7 @@ pub(crate) mod task;
 use crate::{
     Checkpoint, ClientServer, Lease, ListQuery, Memories, Models, NewSession, PermissionMode, RuntimeOptions,
     SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord,
-    SessionState, SessionStore, StoreError, SubagentState, SubagentStatus, Surface, SwarmState,
-    ToolProviders,
+    SessionState, SessionStore, StoreError, Surface, ToolProviders,
     checkpoint::Timeline,
     client::display,
     client::pages::EventPages,
@@ -24,7 +23,7 @@ use crate::{
     settings::{FixedSettings, LiveSettings, Settings},
     shells::KeptShells,
     store::timed::TimedStore,
-    swarm::{Slots, unix_time_ms},
+    swarm::Slots,
     text::sanitise::sanitise,
 };
 use locks::SessionLocks;
@@ -272,26 +271,6 @@ impl Runtime {
         }
     }
 
-    /// Takes the log of a subagent's session: a new session, one that it had before, or a copy of
-    /// one that belongs to another root session, which was forked. Returns the number of its last
-    /// event.
-    async fn child_log(
-        &self,
-        session: Option<&SessionId>,
-        new: &NewSession,
-    ) -> Result<(LeasedLog, u64), StoreError> {
-        let Some(known) = session else { return Ok((self.log(self.store.create(new.clone()).await?), 0)) };
-        let is_own = self.store.parent(known).await? == new.parent;
-        let lease = match is_own {
-            true => self.store.acquire(known, true).await?,
-            false => self.store.fork(known, new.clone()).await?,
-        };
-        let log = self.log(lease);
-        let record = self.store.get(log.session()).await?;
-        let (last, _) = ready(&log, &record, None).await?;
-        Ok((log, last))
-    }
-
     fn log(&self, lease: Lease) -> LeasedLog {
         LeasedLog::new(self.store.clone(), lease)
     }
@@ -429,26 +408,6 @@ impl Runtime {
         }
     }
 
-    /// Returns the subagents of a session, open or not. Those that were at work when their process
-    /// ended are interrupted. Reads the whole log.
-    pub async fn subagents(&self, id: &SessionId) -> Result<SwarmState, StoreError> {
-        let record = self.store.get(id).await?;
-        let live = self.find(id).map(|handle| handle.subagents()).unwrap_or_default();
-        let mut agents: Vec<SubagentState> = Vec::new();
-        let mut each = |event: &SessionEvent| {
-            if let SessionEvent::Subagent(state) = event {
-                put(&mut agents, SubagentState::clone(state));
-            }
-        };
-        self.replay(id, &mut each).await?;
-        for agent in agents.iter_mut().filter(|agent| !agent.progress.status.is_final()) {
-            agent.progress.status = SubagentStatus::Interrupted;
-        }
-        live.agents.into_iter().for_each(|agent| put(&mut agents, agent));
-        let model = record.controls.model;
-        Ok(SwarmState { at: unix_time_ms(), model, agents, contexts: live.contexts })
-    }
-
     /// Returns the turns of a session in which tools changed files, in order. Reads the whole log.
     pub async fn checkpoints(&self, id: &SessionId) -> Result<Vec<Checkpoint>, StoreError> {
         Ok(Timeline::read(self.store.as_ref(), id).await?.checkpoints())
@@ -503,14 +462,6 @@ impl Runtime {
     }
 }
 
-/// Adds a subagent's state, or replaces the one before.
-fn put(agents: &mut Vec<SubagentState>, state: SubagentState) {
-    match agents.iter_mut().find(|known| known.id == state.id) {
-        Some(known) => *known = state,
-        None => agents.push(state),
-    }
-}
-
 /// Applies the directories and servers of an additional client to an open session.
 async fn adopt(handle: &SessionHandle, how: &OpenSession) -> Result<(), SessionError> {
     if handle.is_closed() {
@@ -535,6 +486,7 @@ fn belongs_to_its_machine(event: &SessionEvent) -> bool {
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
             | SessionEvent::Goal(_)
+            | SessionEvent::Subagent(_)
     )
 }
 

@@ -107,18 +107,18 @@ impl Node {
         Ok(runs)
     }
 
-    /// Records the requests. If that fails, none of the subagents is started.
+    /// Records the requests. If that fails, or the call is cancelled meanwhile, none of the
+    /// subagents is started.
     async fn record_requests(&self, states: &[SubagentState]) -> Result<(), ToolError> {
+        let mut requests = Unrecorded { swarm: &self.swarm, states };
         let events = states.iter().map(|state| SessionEvent::Subagent(Box::new(state.clone())));
-        let Err(error) = self.swarm.root.log.record(events.collect()).await else { return Ok(()) };
-        for state in states {
-            if let Some(agent) = self.swarm.registry().get_mut(&state.id) {
-                agent.run = None;
-                agent.state.progress.status = SubagentStatus::Failed;
-                agent.state.progress.error = Some(error.to_string());
+        match self.swarm.root.log.record(events.collect()).await {
+            Ok(()) => {
+                requests.states = &[];
+                Ok(())
             }
+            Err(error) => Err(ToolError::message(format!("No agent was started: {error}."))),
         }
-        Err(ToolError::message(format!("No agent was started: {error}.")))
     }
 
     /// Waits for subagents. If the call is cancelled, they are cancelled too.
@@ -314,6 +314,26 @@ impl Subagents for Node {
 /// Returns the arguments of a request as native clients receive them.
 fn arguments(state: &SubagentState, requested: &RequestedAgent) -> serde_json::Value {
     requested.arguments(&state.id, &state.request.kind, &state.request.mode)
+}
+
+/// Requested subagents whose requests are not recorded yet. Those that are left when it is dropped
+/// are never started.
+struct Unrecorded<'a> {
+    swarm: &'a Swarm,
+    states: &'a [SubagentState],
+}
+
+impl Drop for Unrecorded<'_> {
+    fn drop(&mut self) {
+        let mut registry = self.swarm.registry();
+        for state in self.states {
+            if let Some(agent) = registry.get_mut(&state.id) {
+                agent.run = None;
+                agent.state.progress.status = SubagentStatus::Failed;
+                agent.state.progress.error = Some("its request could not be recorded".to_owned());
+            }
+        }
+    }
 }
 
 /// A waiting call whose progress is shown, until it is dropped.

@@ -1,8 +1,9 @@
 //! The git worktrees of isolated subagents: each has a branch of its own, beside the repository.
 //!
-//! Git runs on this machine, not in the editor's terminal. Hooks and the file monitor of the
-//! repository are disabled for these commands. A repository whose own configuration has filters is
-//! refused, because git would run them at checkout.
+//! Git runs on this machine, not in the editor's terminal. Hooks, the file monitor, submodules and
+//! every transport are disabled for these commands: each can name a program in the configuration of
+//! a repository. A repository whose own configuration has filters is refused, because git would run
+//! them at checkout.
 
 use crate::{
     SessionId, SubagentWorktree,
@@ -12,8 +13,20 @@ use system::{AbsPath, Output, PipedCommand, System};
 use tokio::io::AsyncReadExt as _;
 
 /// Options that keep git from running programs which the repository names.
-const SAFE: [&str; 6] =
-    ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false"];
+const SAFE: [&str; 8] = [
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "commit.gpgSign=false",
+    "-c",
+    "submodule.recurse=false",
+];
+
+/// Variables that forbid every transport: a repository can claim that objects are missing, so that
+/// git fetches them through a program.
+const OFFLINE: [(&str, &str); 2] = [("GIT_ALLOW_PROTOCOL", "none"), ("GIT_NO_LAZY_FETCH", "1")];
 
 /// The author of commits if the user has configured none.
 const AUTHOR: [(&str, &str); 4] = [
@@ -83,11 +96,22 @@ async fn commit(system: &dyn System, worktree: &SubagentWorktree) -> Result<Stri
     let git = Git { system, cwd: folder.clone() };
     refuse_filters(&git).await?;
     git.run(&["add", "--all"]).await?;
-    if !git.run(&["status", "--porcelain"]).await?.is_empty() {
+    if !git.run(&["diff", "--cached", "--shortstat", "--no-ext-diff", "--no-textconv"]).await?.is_empty() {
         git.run(&["commit", "--quiet", "--no-verify", "-m", &format!("Work of subagent on {branch}")])
             .await?;
     }
-    let changes = git.run(&["diff", "--stat", "--no-ext-diff", "--no-textconv", base, "HEAD"]).await?;
+    let changes = git
+        .run(&[
+            "diff",
+            "--stat",
+            "--stat-count=200",
+            "--submodule=short",
+            "--no-ext-diff",
+            "--no-textconv",
+            base,
+            "HEAD",
+        ])
+        .await?;
     let top = git.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
     let main = Git { system, cwd: AbsPath::new(&top).map_err(|error| error.to_string())? };
     main.run(&["worktree", "remove", folder.as_str()]).await?;
@@ -110,10 +134,13 @@ fn short(commit: &str) -> &str {
 /// Refuses a repository whose own configuration names filters: they are programs, and git runs them
 /// when files are checked out or added.
 async fn refuse_filters(git: &Git<'_>) -> Result<(), String> {
-    // Git exits with 1 if nothing matches.
-    let found =
-        git.run(&["config", "--local", "--includes", "--name-only", "--get-regexp", r"^filter\."]).await;
-    match found.unwrap_or_default().lines().next() {
+    let settings = git.run(&["config", "--list", "--includes", "--show-scope", "--name-only"]).await?;
+    let of_repository = |line: &str| {
+        let (scope, name) = line.split_once('\t')?;
+        let is_users = ["system", "global"].contains(&scope);
+        (name.starts_with("filter.") && !is_users).then(|| name.to_owned())
+    };
+    match settings.lines().find_map(of_repository) {
         None => Ok(()),
         Some(filter) => Err(format!(
             "the configuration of this repository names a filter ({filter}), which git would run; a worktree is refused. \
@@ -137,7 +164,8 @@ impl Git<'_> {
     ///
     /// # Errors
     ///
-    /// The message has the command and what git wrote to standard error.
+    /// The message has the command and what git wrote to standard error, or says that the output is
+    /// too long.
     async fn run(&self, args: &[&str]) -> Result<String, String> {
         let what = args.first().copied().unwrap_or_default();
         tokio::time::timeout(GIT_WAIT, self.output(args))
@@ -147,16 +175,14 @@ impl Git<'_> {
 
     async fn output(&self, args: &[&str]) -> Result<String, String> {
         let what = args.first().copied().unwrap_or_default();
-        let author = AUTHOR.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let env =
-            system::UNATTENDED_ENV.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let has_author = what != "commit" || self.has_author().await;
+        let author: &[_] = if what != "commit" || self.has_author().await { &[] } else { &AUTHOR };
+        let env = system::UNATTENDED_ENV.iter().chain(&OFFLINE).chain(author);
         let command = PipedCommand {
             program: "git".to_owned(),
             args: SAFE.iter().chain(args).map(|arg| (*arg).to_owned()).collect(),
             cwd: self.cwd.clone(),
             inherit: INHERITED.map(str::to_owned).to_vec(),
-            env: env.chain(author.filter(|_| !has_author)).collect(),
+            env: env.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             error_limit: GIT_OUTPUT_BYTES,
         };
         let mut git = self.system.spawn_piped(command).await.map_err(|error| error.to_string())?;
@@ -164,6 +190,10 @@ impl Git<'_> {
         let mut bytes = Vec::new();
         let read = (&mut git.output).take(GIT_OUTPUT_BYTES as u64).read_to_end(&mut bytes).await;
         read.map_err(|error| format!("git {what}: {error}"))?;
+        if bytes.len() == GIT_OUTPUT_BYTES {
+            // Part of it would decide nothing, and git may wait for a reader of the rest.
+            return Err(format!("git {what} wrote more than {GIT_OUTPUT_BYTES} bytes"));
+        }
         let mut errors = String::new();
         while let Some(piece) = git.process.next_output().await {
             if let Output::Text(text) = piece {

@@ -106,9 +106,19 @@ async fn a_repository_runs_no_program_when_a_worktree_is_made() {
     repository.system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
     hand_back(&repository.system, &worktree).await;
     assert!(!repository.exists(&ran).await);
-    repository.git(&["config", "filter.x.smudge", &format!("touch '{ran}'")]).await;
+    repository.git(&["config", "extensions.worktreeConfig", "true"]).await;
+    for place in ["--worktree", "--local"] {
+        repository.git(&["config", place, "filter.x.smudge", &format!("touch '{ran}'")]).await;
+        let error = repository.create(None).await.unwrap_err();
+        assert!(error.contains("names a filter (filter.x.smudge)"), "{place}: {error}");
+        repository.git(&["config", place, "--unset", "filter.x.smudge"]).await;
+    }
+    // A configuration that is too long to be read hides nothing.
+    let many = "[many]\n".to_owned() + &"name = value\n".repeat(20_000);
+    repository.system.write_text(&repository.folder.join("long"), &many).await.unwrap();
+    repository.git(&["config", "include.path", "../long"]).await;
     let error = repository.create(None).await.unwrap_err();
-    assert!(error.contains("names a filter (filter.x.smudge)"), "{error}");
+    assert!(error.contains("wrote more than"), "{error}");
     assert!(!repository.exists(&ran).await);
 }
 

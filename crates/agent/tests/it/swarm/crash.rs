@@ -92,3 +92,29 @@ async fn a_fork_keeps_the_results_and_resumes_a_copy() {
     assert_eq!(Some(first), original.place.session.as_ref());
     assert_ne!(first, last, "the original's session is not touched");
 }
+
+/// An imported log would name sessions and directories of this machine.
+#[tokio::test]
+async fn no_subagent_comes_from_a_file() {
+    let play = play(Cast::default(), |scene: &Scene| match (scene.is_subagent(), scene.round) {
+        (true, _) => Reply::text("First."),
+        (false, 0) => subagent(json!({"task": "Look", "id": "a"})),
+        (false, _) => Reply::text("Ended."),
+    })
+    .await;
+    play.prompt("Go").await;
+    let mut events = Vec::new();
+    play.runtime.replay(play.session.id(), &mut |event| events.push(event.clone())).await.unwrap();
+    let (id, state) = (agent::SessionId("other".to_owned()), play.session.state());
+    let new = agent::NewSession {
+        id: id.clone(),
+        cwd: play.session.cwd().clone(),
+        additional_directories: Vec::new(),
+        model: state.model,
+        mode: state.mode,
+        permission_mode: state.permission_mode,
+        parent: None,
+    };
+    play.runtime.import(new, events).await.unwrap();
+    assert_eq!(play.runtime.subagents(&id).await.unwrap().agents, []);
+}
