@@ -1,0 +1,3 @@
+//! Styled text: rows, their width, and wrapping.
+
+pub mod row;
