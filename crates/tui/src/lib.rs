@@ -7,6 +7,9 @@
 //!
 //! Read `app/mod.rs` first.
 
+pub mod client;
+pub mod driver;
 pub mod input;
+pub mod limits;
 pub mod text;
 pub mod theme;
