@@ -8,5 +8,6 @@
 //! Read `app/mod.rs` first.
 
 pub mod input;
+pub mod limits;
 pub mod text;
 pub mod theme;
