@@ -1,7 +1,6 @@
 //! What the interface needs of the program around it.
 
 use super::reply::Attachment;
-use agent::SessionRecord;
 use async_trait::async_trait;
 use std::sync::Arc;
 use system::{AbsPath, System};
@@ -48,8 +47,11 @@ pub trait Host: Send + Sync {
     /// Makes a model the one of new sessions; returns what was written where.
     async fn set_default_model(&self, id: &str) -> Result<String, String>;
 
-    /// Whether a session may be shown; those of other directories may be on disks that are gone.
-    fn shows(&self, _record: &SessionRecord) -> bool {
-        true
-    }
+    /// Opens the user's editor on a text in the foreground, and returns what was saved. Blocks the
+    /// calling thread; the terminal is the editor's meanwhile.
+    fn edit(&self, text: &str) -> Result<String, String>;
+
+    /// Passes a text to the local clipboard's program; returns whether there is one. Waits at most a
+    /// few seconds.
+    async fn copy(&self, text: &str) -> bool;
 }

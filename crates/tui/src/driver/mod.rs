@@ -169,6 +169,9 @@ impl Driver {
                 Ok(image) => self.reply(Reply::Image(Box::new(image))),
                 Err(error) => self.reply(Reply::Failed(error)),
             },
+            Request::Copy(text) => {
+                self.host.copy(&text).await;
+            }
             Request::Remember(line) => self.report(self.host.remember(&line).await),
             Request::Export { path, text } => match self.host.export(&path, &text).await {
                 Ok(written) => self.reply(Reply::Done(format!("written to {written}"))),
@@ -339,10 +342,7 @@ impl Driver {
             })
         };
         match listed {
-            Ok(mut sessions) => {
-                sessions.retain(|session| self.host.shows(&session.record));
-                self.reply(Reply::Sessions(sessions));
-            }
+            Ok(sessions) => self.reply(Reply::Sessions(sessions)),
             Err(error) => self.reply(Reply::Failed(error.to_string())),
         }
     }

@@ -90,6 +90,8 @@ pub enum Request {
     CancelSubagent(String),
     /// Reads the image or the text in the clipboard.
     ReadClipboard,
+    /// Passes a text to the local clipboard's program, if there is one.
+    Copy(String),
     /// Loads an image file.
     LoadImage(String),
     /// Keeps a line of the history.
