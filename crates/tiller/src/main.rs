@@ -22,6 +22,7 @@ mod finish;
 mod headless;
 mod hidden_paths;
 mod integrations;
+mod interface;
 mod keys;
 mod limits;
 mod logging;

@@ -1,14 +1,19 @@
 //! Messages that the user sent and that are not part of the conversation yet.
 
-use crate::driver::request::{PromptId, When};
+use crate::{
+    composer::Fragment,
+    driver::request::{PromptId, When},
+};
 
 /// A message that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// Identifies it.
     pub id: PromptId,
-    /// Its text as the composer has it, to give it back.
-    pub text: String,
+    /// It as the composer had it, to give it back.
+    pub content: Fragment,
+    /// Its beginning, for display.
+    pub shown: String,
     /// When it is handled.
     pub when: When,
 }
@@ -22,10 +27,10 @@ pub struct WaitingMessages {
 
 impl WaitingMessages {
     /// Adds a message; returns its id.
-    pub fn add(&mut self, text: String, when: When) -> PromptId {
+    pub fn add(&mut self, content: Fragment, shown: String, when: When) -> PromptId {
         self.next += 1;
         let id = PromptId(self.next);
-        self.messages.push(Waiting { id, text, when });
+        self.messages.push(Waiting { id, content, shown, when });
         id
     }
 

@@ -7,8 +7,9 @@ use super::{
 };
 use crate::{
     driver::request::When,
-    text::{clean::span, cut::cut, measure::Measure, row::Row},
-    theme::{Role, Theme},
+    look::Look,
+    text::{cut::cut, row::Row},
+    theme::Role,
 };
 use agent::{Phase, PlanEntry, PlanStatus, SubagentState, SubagentStatus};
 use ratatui_core::text::{Line, Span};
@@ -17,12 +18,8 @@ use std::time::Duration;
 /// What the rows are drawn for.
 #[derive(Debug, Clone, Copy)]
 pub struct Drawing<'a> {
-    /// The columns of the terminal.
-    pub width: usize,
-    /// The styles.
-    pub theme: &'a Theme,
-    /// How wide characters are.
-    pub measure: Measure,
+    /// Theme, width and measure.
+    pub look: &'a Look,
     /// The time since the interface started.
     pub now: Duration,
     /// The time of day, in milliseconds since the epoch.
@@ -34,18 +31,17 @@ pub struct Drawing<'a> {
 impl Drawing<'_> {
     /// Returns a row of these texts, cut to the width.
     pub fn row(&self, texts: &[(Role, &str)]) -> Row {
-        let spans = texts.iter().map(|(role, text)| span(text, self.theme.style(*role), self.measure));
-        self.cut(spans.collect())
+        self.cut(texts.iter().map(|(role, text)| self.look.span(*role, text)).collect())
     }
 
     /// Returns a row of these spans, cut to the width.
     pub fn cut(&self, spans: Vec<Span<'static>>) -> Row {
-        Row::new(Line::from(cut(spans, self.width, self.measure)))
+        Row::new(Line::from(cut(spans, self.look.width, self.look.measure)))
     }
 
     /// Returns a rule over the whole width.
     pub fn rule(&self) -> Row {
-        Row::new(Line::from(Span::styled("─".repeat(self.width), self.theme.style(Role::Rule))))
+        Row::new(Line::from(Span::styled("─".repeat(self.look.width), self.look.style(Role::Rule))))
     }
 
     /// Returns the sign of something that runs.
@@ -186,7 +182,7 @@ pub fn waiting(messages: &WaitingMessages, drawing: Drawing<'_>) -> Option<Row> 
         };
         let gap = if texts.is_empty() { "" } else { "   " };
         texts.push((Role::Strong, format!("{gap}{label} ▸ ")));
-        texts.push((Role::Dim, format!("\"{}\"", message.text)));
+        texts.push((Role::Dim, format!("\"{}\"", message.shown)));
     }
     let texts: Vec<(Role, &str)> = texts.iter().map(|(role, text)| (*role, text.as_str())).collect();
     Some(drawing.row(&texts))

@@ -172,7 +172,7 @@ impl Driver {
             Request::Copy(text) => {
                 self.host.copy(&text).await;
             }
-            Request::Remember(line) => self.report(self.host.remember(&line).await),
+            Request::Remember(entry) => self.report(self.host.remember(entry).await),
             Request::Export { path, text } => match self.host.export(&path, &text).await {
                 Ok(written) => self.reply(Reply::Done(format!("written to {written}"))),
                 Err(error) => self.reply(Reply::Failed(error)),

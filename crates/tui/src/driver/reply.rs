@@ -1,6 +1,7 @@
 //! The runtime's answers to the interface's requests.
 
 use super::request::PromptId;
+use crate::composer::Entry;
 use agent::{
     Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionId, SessionRecord, SessionState, SlashCommand,
     TurnError,
@@ -26,8 +27,9 @@ pub enum Reply {
     Turns(Vec<Checkpoint>),
     /// The files of the project, relative to the session's directory.
     Files(Vec<String>),
-    /// The history of prompts, the oldest first.
-    History(Vec<String>),
+    /// The history of messages, the oldest first; each with whether it was written in this
+    /// directory.
+    History(Vec<(Entry, bool)>),
     /// An image to attach.
     Image(Box<Attachment>),
     /// Text to insert into the composer.
@@ -78,6 +80,8 @@ pub struct Attachment {
     pub mime_type: String,
     /// The bytes in base64.
     pub data: String,
-    /// Its size for display, such as `1280×720`; empty if not known.
-    pub size: String,
+    /// Its width in pixels; 0 if not known.
+    pub width: u32,
+    /// Its height in pixels; 0 if not known.
+    pub height: u32,
 }

@@ -1,5 +1,6 @@
 //! What the interface asks of the runtime.
 
+use crate::composer::Entry;
 use agent::{Content, Effort, Mode, PermissionMode, RewindTarget, SessionId};
 
 /// Identifies a prompt of this interface.
@@ -94,8 +95,8 @@ pub enum Request {
     Copy(String),
     /// Loads an image file.
     LoadImage(String),
-    /// Keeps a line of the history.
-    Remember(String),
+    /// Keeps a message in the history.
+    Remember(Entry),
     /// Writes the transcript's text to a file.
     Export {
         /// The path, as the user typed it.
