@@ -9,5 +9,7 @@
 
 pub mod input;
 pub mod limits;
+pub mod look;
+pub mod markdown;
 pub mod text;
 pub mod theme;

@@ -6,3 +6,20 @@ pub(crate) const TAB_CELLS: usize = 4;
 pub(crate) const CLUSTER_CHARS: usize = 8;
 /// The widest column of prose, in cells, however wide the terminal is.
 pub const PROSE_CELLS: usize = 100;
+
+/// Bytes of one line of prose that are looked at together; a longer line is divided at a space.
+pub(crate) const LINE_BYTES: usize = 2_000;
+/// Bytes of a paragraph after which it is rendered in parts.
+pub(crate) const TEXT_BYTES: usize = 2_000;
+/// Bytes of a list item or a quotation after which it is rendered in parts.
+pub(crate) const ITEM_BYTES: usize = 4_000;
+/// Bytes of a line of code that are shown as one row.
+pub(crate) const CODE_LINE_BYTES: usize = 64 * 1024;
+/// Rows of a table that are aligned in columns; further ones are shown as text.
+pub(crate) const TABLE_ROWS: usize = 50;
+/// Bytes of a table after which its further rows are shown as text.
+pub(crate) const TABLE_BYTES: usize = 16 * 1024;
+/// Columns of a table that are aligned; one with more is shown as text.
+pub(crate) const TABLE_COLUMNS: usize = 24;
+/// The deepest nesting of lists and quotations that is indented.
+pub(crate) const NESTING: usize = 12;
