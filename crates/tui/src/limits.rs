@@ -23,3 +23,14 @@ pub(crate) const TABLE_BYTES: usize = 16 * 1024;
 pub(crate) const TABLE_COLUMNS: usize = 24;
 /// The deepest nesting of lists and quotations that is indented.
 pub(crate) const NESTING: usize = 12;
+
+/// Bytes of one block of code that are highlighted; the rest of it is plain.
+pub(crate) const HIGHLIGHT_BLOCK_BYTES: usize = 24 * 1024;
+/// Bytes of a line that is highlighted; a longer one, and what follows it, is plain.
+pub(crate) const HIGHLIGHT_LINE_BYTES: usize = 1_000;
+/// Lines of highlighted texts that are kept for the transcript.
+pub(crate) const HIGHLIGHT_KEPT_LINES: usize = 8_000;
+/// Open blocks of code that the highlighter follows at once.
+pub(crate) const HIGHLIGHT_BLOCKS: usize = 64;
+/// Jobs that may wait for the highlighter; further code is plain.
+pub(crate) const HIGHLIGHT_JOBS: usize = 4_096;
