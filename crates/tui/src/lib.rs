@@ -7,7 +7,10 @@
 //!
 //! Read `app/mod.rs` first.
 
+pub mod highlight;
 pub mod input;
 pub mod limits;
+pub mod look;
+pub mod markdown;
 pub mod text;
 pub mod theme;
