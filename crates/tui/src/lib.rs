@@ -9,7 +9,10 @@
 
 pub mod client;
 pub mod driver;
+pub mod highlight;
 pub mod input;
 pub mod limits;
+pub mod look;
+pub mod markdown;
 pub mod text;
 pub mod theme;
