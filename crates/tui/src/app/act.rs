@@ -2,9 +2,9 @@
 
 use super::{App, Overlay, effect::Effect};
 use crate::{
-    composer::{Fragment, Outcome},
+    composer::Outcome,
     driver::request::Request,
-    input::{Input, Key, KeyCode},
+    input::{Input, Key},
     keys::{Action, Place, Pressed, Situation},
     limits::{LEAVE_PAUSE, SCROLL_ROWS},
     transcript::View,
@@ -300,21 +300,10 @@ impl App {
             }
         }
     }
-
-    /// Clears the composer, for a message that was sent by other means.
-    pub(super) fn clear_composer(&mut self) {
-        self.composer.set(Fragment::default());
-    }
 }
 
 fn is_image(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let known = [".png", ".jpg", ".jpeg", ".gif", ".webp"].iter().any(|end| path.ends_with(end));
     known && (path.starts_with(['/', '~', '.']) || path.starts_with("file://"))
-}
-
-/// Whether a key only moves or confirms, so that it is no typing.
-#[expect(dead_code, reason = "used by the panels' rule once they are connected")]
-fn is_navigation(key: Key) -> bool {
-    !matches!(key.code, KeyCode::Char(_))
 }
