@@ -7,6 +7,9 @@
 //!
 //! Read `app/mod.rs` first.
 
+pub mod fuzzy;
 pub mod input;
+pub mod keys;
+pub mod limits;
 pub mod text;
 pub mod theme;
