@@ -17,11 +17,13 @@ pub fn ranked<S: AsRef<str>>(query: &str, items: &[S]) -> Vec<usize> {
     }
 }
 
-/// Returns which characters of an item match a query, in ascending order; counted in characters.
+/// Returns which characters of an item match a query: their byte offsets, in ascending order.
 pub fn matched(query: &str, item: &str) -> Vec<usize> {
     let Some(mut matcher) = matcher(query) else { return Vec::new() };
     let Some(found) = matcher.match_one_indices(item, 0) else { return Vec::new() };
-    let mut at: Vec<_> = found.indices.into_iter().filter_map(|index| usize::try_from(index).ok()).collect();
+    let bytes = found.indices.into_iter().filter_map(|index| usize::try_from(index).ok());
+    // The matcher works on bytes: of a longer character it reports each.
+    let mut at: Vec<_> = bytes.filter(|byte| item.is_char_boundary(*byte) && *byte < item.len()).collect();
     at.sort_unstable();
     at.dedup();
     at
@@ -60,6 +62,8 @@ mod tests {
         assert_eq!(ranked("same", &["same", "same"]), [0, 1], "equal ones keep their order");
         assert_eq!(matched("mn", "src/main.rs"), [4, 7]);
         assert_eq!(matched("ü", "grün"), [2]);
+        assert_eq!(matched("n", "grün"), [4]);
+        assert_eq!(matched("日n", "x日本n"), [1, 7]);
     }
 
     proptest! {
@@ -68,7 +72,7 @@ mod tests {
             let found = ranked(&query, &items);
             prop_assert!(found.iter().all(|at| *at < items.len()));
             for item in &items {
-                prop_assert!(matched(&query, item).iter().all(|at| *at < item.len().max(1)));
+                prop_assert!(matched(&query, item).iter().all(|at| item[*at..].chars().next().is_some()));
             }
         }
     }

@@ -7,6 +7,8 @@
 //!
 //! Read `app/mod.rs` first.
 
+pub mod composer;
+pub mod field;
 pub mod fuzzy;
 pub mod input;
 pub mod keys;
