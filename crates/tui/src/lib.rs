@@ -10,8 +10,11 @@
 pub mod composer;
 pub mod field;
 pub mod fuzzy;
+pub mod highlight;
 pub mod input;
 pub mod keys;
 pub mod limits;
+pub mod look;
+pub mod markdown;
 pub mod text;
 pub mod theme;

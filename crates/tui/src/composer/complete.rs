@@ -3,15 +3,14 @@
 use super::draft::Draft;
 use super::fragment::Fragment;
 use super::token::Token;
-use crate::field::glyph;
 use crate::fuzzy::ranked;
 use crate::limits::COMPLETIONS;
-use crate::text::row::Row;
-use crate::theme::{Role, Theme};
+use crate::look::Look;
+use crate::text::{cut::cut_text, row::Row};
+use crate::theme::Role;
 use agent::{SlashCommand, label, one_line};
 use ratatui_core::text::{Line, Span};
 use std::sync::Arc;
-use unicode_width::UnicodeWidthStr;
 
 /// What can be completed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -110,16 +109,16 @@ impl Completions {
     }
 
     /// Returns the list around the selected row.
-    pub(super) fn rows(&self, sources: &Sources, theme: &Theme, width: usize, most: usize) -> Vec<Row> {
+    pub(super) fn rows(&self, sources: &Sources, look: &Look, most: usize) -> Vec<Row> {
         let mut rows = Vec::new();
         let from = (self.selected + 1).saturating_sub(most);
         for (at, index) in self.found.iter().enumerate().skip(from).take(most) {
             let (name, detail) = self.described(sources, *index);
-            rows.push(row(&name, &detail, at == self.selected, theme, width));
+            rows.push(row(&name, &detail, at == self.selected, look));
         }
         if self.kind == Kind::File && sources.loading && rows.len() < most {
             rows.push(
-                Span::styled(glyph::cut("  reading files…", width).into_owned(), theme.style(Role::Dim))
+                Span::styled(cut_text("  reading files…", look.width, look.measure), look.style(Role::Dim))
                     .into(),
             );
         }
@@ -163,20 +162,20 @@ fn word(draft: &Draft) -> Option<(usize, &str)> {
     (!command_line && word.starts_with(['/', '@'])).then_some((start, word))
 }
 
-fn row(name: &str, detail: &str, selected: bool, theme: &Theme, width: usize) -> Row {
+fn row(name: &str, detail: &str, selected: bool, look: &Look) -> Row {
     let marker = if selected { "▸ " } else { "  " };
     let role = if selected { Role::Selected } else { Role::Text };
-    let name = glyph::cut(name, width.saturating_sub(2)).into_owned();
-    let gap = NAME_WIDTH.saturating_sub(name.width()).max(1);
-    let room = width.saturating_sub(2 + name.width() + gap);
-    let detail = glyph::cut(detail, room).into_owned();
+    let name = cut_text(name, look.width.saturating_sub(2), look.measure);
+    let named = look.measure.text(&name);
+    let gap = NAME_WIDTH.saturating_sub(named).max(1);
+    let detail = cut_text(detail, look.width.saturating_sub(2 + named + gap), look.measure);
     let mut spans = vec![
-        Span::styled(glyph::cut(marker, width).into_owned(), theme.style(Role::Text)),
-        Span::styled(name, theme.style(role)),
+        Span::styled(cut_text(marker, look.width, look.measure), look.style(Role::Text)),
+        Span::styled(name, look.style(role)),
     ];
     if !detail.is_empty() {
-        spans.push(Span::styled(" ".repeat(gap), theme.style(Role::Text)));
-        spans.push(Span::styled(detail, theme.style(Role::Dim)));
+        spans.push(Span::styled(" ".repeat(gap), look.style(Role::Text)));
+        spans.push(Span::styled(detail, look.style(Role::Dim)));
     }
     Row::new(Line::from(spans))
 }

@@ -2,14 +2,15 @@
 
 use super::draft::Draft;
 use crate::field::glyph::{self, Glyph};
+use crate::text::{cut::cut_text, measure::Measure};
 use std::ops::Range;
-use unicode_width::UnicodeWidthStr;
 
 /// The rows of a draft at one width.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
     /// The width in cells, at least 1.
     width: usize,
+    measure: Measure,
     /// The byte range of each row, without line breaks; at least one row.
     rows: Vec<Range<usize>>,
 }
@@ -29,19 +30,19 @@ pub(super) struct Cell<'a> {
 
 impl Layout {
     /// Wraps a draft to a width in cells; 0 counts as 1.
-    pub(super) fn new(draft: &Draft, width: usize) -> Self {
+    pub(super) fn new(draft: &Draft, width: usize, measure: Measure) -> Self {
         let width = width.max(1);
         let mut rows = Vec::new();
         let mut start = 0;
         loop {
             let end = draft.line_end(start);
-            wrap(draft, start..end, width, &mut rows);
+            wrap(draft, start..end, (width, measure), &mut rows);
             if end == draft.text().len() {
                 break;
             }
             start = end + 1;
         }
-        Self { width, rows }
+        Self { width, measure, rows }
     }
 
     /// Returns how many rows there are.
@@ -69,12 +70,12 @@ impl Layout {
     /// Returns what a row shows, from left to right.
     pub(super) fn cells<'a>(&self, draft: &'a Draft, row: usize) -> impl Iterator<Item = Cell<'a>> + use<'a> {
         let (mut at, end) = self.rows.get(row).map_or((0, 0), |row| (row.start, row.end));
-        let (mut column, width) = (0, self.width);
+        let (mut column, size) = (0, (self.width, self.measure));
         std::iter::from_fn(move || {
             if at >= end {
                 return None;
             }
-            let cell = cell(draft, at, column, width);
+            let cell = cell(draft, at, column, size);
             at = draft.next(at);
             column += cell.glyph.width;
             Some(cell)
@@ -82,26 +83,26 @@ impl Layout {
     }
 }
 
-fn cell(draft: &Draft, at: usize, column: usize, width: usize) -> Cell<'_> {
+fn cell(draft: &Draft, at: usize, column: usize, (width, measure): (usize, Measure)) -> Cell<'_> {
     let token = draft.token_at(at);
     let glyph = match token {
         Some(token) => {
             let label = token.label();
-            let text = glyph::cut(&label, width).into_owned();
-            Glyph { width: text.width().max(1), text: text.into(), sign: false }
+            let text = cut_text(&label, width, measure);
+            Glyph { width: measure.text(&text).max(1), text: text.into(), sign: false }
         }
-        None => glyph::glyph(&draft.text()[at..draft.next(at)], column, width),
+        None => glyph::glyph(&draft.text()[at..draft.next(at)], column, width, measure),
     };
     Cell { at, column, glyph, token: token.is_some() }
 }
 
 /// Wraps one line. If the draft ends with a full row, an empty one follows for the cursor.
-fn wrap(draft: &Draft, line: Range<usize>, width: usize, rows: &mut Vec<Range<usize>>) {
-    let (mut start, mut at, mut column) = (line.start, line.start, 0);
+fn wrap(draft: &Draft, line: Range<usize>, size: (usize, Measure), rows: &mut Vec<Range<usize>>) {
+    let (mut start, mut at, mut column, width) = (line.start, line.start, 0, size.0);
     // The offset behind the last space of the row.
     let mut gap = None;
     while at < line.end {
-        let cell = cell(draft, at, column, width);
+        let cell = cell(draft, at, column, size);
         if column + cell.glyph.width > width {
             let end = gap.take().filter(|gap| *gap > start).unwrap_or(at);
             rows.push(start..end);

@@ -33,8 +33,8 @@ pub use token::{Image, Token};
 use crate::input::{Key, KeyCode};
 use crate::keys::{Action, Place};
 use crate::limits::{PASTE_CHARS, PASTE_LINES};
+use crate::look::Look;
 use crate::text::row::Row;
-use crate::theme::Theme;
 use complete::{Completed, Completions};
 use kill_ring::KillRing;
 use layout::Layout;
@@ -60,8 +60,8 @@ pub struct Composer {
     completions: Option<Completions>,
     /// Where completions were closed; they stay closed for this word.
     closed: Option<usize>,
-    /// The width of the screen in cells.
-    width: usize,
+    /// Theme, width and measure.
+    look: Look,
     /// The column that moves up and down aim for.
     column: Option<usize>,
     /// The first row that was shown last.
@@ -111,8 +111,8 @@ pub enum Message {
 
 impl Composer {
     /// Creates an empty composer.
-    pub fn new(history: History) -> Self {
-        Self { history, width: 80, ..Self::default() }
+    pub fn new(history: History, look: Look) -> Self {
+        Self { history, look, ..Self::default() }
     }
 
     /// Replaces what can be completed.
@@ -128,10 +128,9 @@ impl Composer {
         &self.sources
     }
 
-    /// Sets the width of the screen in cells, which rows are wrapped to.
-    pub fn set_width(&mut self, width: u16) {
-        self.width = usize::from(width).max(1);
-        self.column = None;
+    /// Sets theme, width and measure, which rows are made for.
+    pub fn set_look(&mut self, look: Look) {
+        (self.look, self.column) = (look, None);
     }
 
     /// Returns whether there is nothing in the message, nor a search open.
@@ -318,15 +317,14 @@ impl Composer {
     }
 
     /// Returns at most `most` rows around the cursor.
-    pub fn rows(&self, theme: &Theme, most: usize) -> Shown {
-        let width = self.width;
+    pub fn rows(&self, most: usize) -> Shown {
         if let Some(search) = &self.search {
             let mut shown =
-                shown::field_row("search older messages: ", search.query(), &search.state(), theme, width);
+                shown::field_row("search older messages: ", search.query(), &search.state(), &self.look);
             if let Some(hit) = search.hit(&self.history).filter(|_| most > 1) {
                 let draft = Draft::new(hit.content());
-                let layout = Layout::new(&draft, shown::text_width(width));
-                let (hit, _) = shown::rows(&draft, &layout, theme, (width, most - 1), 0, None);
+                let layout = layout(&draft, &self.look);
+                let (hit, _) = shown::rows(&draft, &layout, &self.look, most - 1, 0, None);
                 shown.rows.extend(hit.rows);
             }
             return shown;
@@ -334,20 +332,20 @@ impl Composer {
         let layout = self.layout();
         let hint = complete::argument_hint(&self.draft, &self.sources);
         let (shown, top) =
-            shown::rows(&self.draft, &layout, theme, (width, most), self.top.get(), hint.as_deref());
+            shown::rows(&self.draft, &layout, &self.look, most, self.top.get(), hint.as_deref());
         self.top.set(top);
         shown
     }
 
     /// Returns at most `most` rows of completions; none if none are shown.
-    pub fn completion_rows(&self, theme: &Theme, most: usize) -> Vec<Row> {
+    pub fn completion_rows(&self, most: usize) -> Vec<Row> {
         let completions = self.completions.as_ref();
-        completions.map_or_else(Vec::new, |it| it.rows(&self.sources, theme, self.width, most))
+        completions.map_or_else(Vec::new, |it| it.rows(&self.sources, &self.look, most))
     }
 
     /// Puts the cursor at a cell of the rows that were shown last.
     pub fn click(&mut self, column: u16, row: u16) {
-        let margin = self.width - shown::text_width(self.width);
+        let margin = self.look.width.max(1) - shown::text_width(self.look.width);
         let column = usize::from(column).saturating_sub(margin);
         let at = self.layout().offset(&self.draft, self.top.get() + usize::from(row), column);
         self.end_runs();
@@ -355,7 +353,7 @@ impl Composer {
     }
 
     fn layout(&self) -> Layout {
-        Layout::new(&self.draft, shown::text_width(self.width))
+        layout(&self.draft, &self.look)
     }
 
     fn send(&mut self, after: bool) -> Outcome {
@@ -547,6 +545,10 @@ impl Composer {
         self.kills.end_run();
         (self.yanked, self.column) = (None, None);
     }
+}
+
+fn layout(draft: &Draft, look: &Look) -> Layout {
+    Layout::new(draft, shown::text_width(look.width), look.measure)
 }
 
 fn shown_part(part: &Part) -> String {

@@ -2,11 +2,11 @@
 
 use super::draft::Draft;
 use super::layout::Layout;
-use crate::field::{Field, glyph};
-use crate::text::row::Row;
-use crate::theme::{Role, Theme};
+use crate::field::Field;
+use crate::look::Look;
+use crate::text::{cut::cut_text, row::Row};
+use crate::theme::Role;
 use ratatui_core::text::{Line, Span};
-use unicode_width::UnicodeWidthStr;
 
 /// Rows with the cell of the cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,12 +32,13 @@ pub(super) fn text_width(width: usize) -> usize {
 pub(super) fn rows(
     draft: &Draft,
     layout: &Layout,
-    theme: &Theme,
-    (width, most): (usize, usize),
+    look: &Look,
+    most: usize,
     top: usize,
     hint: Option<&str>,
 ) -> (Shown, usize) {
-    let margin = width - text_width(width).min(width);
+    let width = look.width.max(1);
+    let margin = width - text_width(width);
     let (row, column) = layout.place(draft, draft.cursor());
     let most = most.max(1);
     let top = top.clamp((row + 1).saturating_sub(most), row).min(layout.len().saturating_sub(most));
@@ -50,14 +51,14 @@ pub(super) fn rows(
             } else {
                 "  "
             };
-            let mut spans = vec![Span::styled(marker, theme.style(Role::User))];
-            spans.extend(cells(draft, layout, at, theme));
+            let mut spans = vec![Span::styled(marker, look.style(Role::User))];
+            spans.extend(cells(draft, layout, at, look));
             Row::new(Line::from(spans))
         })
         .collect();
     if let (Some(hint), Some(last)) = (hint, rows.last_mut()) {
-        let room = width.saturating_sub(last.width());
-        last.line.spans.push(Span::styled(glyph::cut(hint, room).into_owned(), theme.style(Role::Dim)));
+        let room = width.saturating_sub(look.measure.line(&last.line));
+        last.line.spans.push(Span::styled(cut_text(hint, room, look.measure), look.style(Role::Dim)));
     }
     let column = (margin + column).min(width.saturating_sub(1));
     let cursor = cell(column, row - top);
@@ -65,19 +66,20 @@ pub(super) fn rows(
 }
 
 /// Returns a row with a label, a field, and a state at its end.
-pub(super) fn field_row(name: &str, field: &Field, state: &str, theme: &Theme, width: usize) -> Shown {
-    let name = glyph::cut(name, width / 2).into_owned();
-    let state =
-        glyph::cut(state, (width / 4).max(width.saturating_sub(name.width() + 20).min(12))).into_owned();
-    let room = width.saturating_sub(name.width() + state.width() + usize::from(!state.is_empty()));
-    let (text, column) = field.shown(room);
-    let gap = " ".repeat(width.saturating_sub(name.width() + text.width() + state.width()));
-    let cursor = cell((name.width() + column).min(width.saturating_sub(1)), 0);
+pub(super) fn field_row(name: &str, field: &Field, state: &str, look: &Look) -> Shown {
+    let (width, measure) = (look.width.max(1), look.measure);
+    let name = cut_text(name, width / 2, measure);
+    let state = cut_text(state, width / 4, measure);
+    let (named, stated) = (measure.text(&name), measure.text(&state));
+    let room = width.saturating_sub(named + stated + usize::from(stated > 0)).max(1);
+    let (text, column) = field.shown(room, measure);
+    let gap = " ".repeat(width.saturating_sub(named + measure.text(&text) + stated));
+    let cursor = cell((named + column).min(width - 1), 0);
     let row = Row::new(Line::from(vec![
-        Span::styled(name, theme.style(Role::User)),
-        Span::styled(text, theme.style(Role::Text)),
-        Span::styled(gap, theme.style(Role::Text)),
-        Span::styled(state, theme.style(Role::Dim)),
+        Span::styled(name, look.style(Role::User)),
+        Span::styled(text, look.style(Role::Text)),
+        Span::styled(gap, look.style(Role::Text)),
+        Span::styled(state, look.style(Role::Dim)),
     ]));
     Shown { rows: vec![row], cursor }
 }
@@ -87,7 +89,7 @@ pub(super) fn cell(column: usize, row: usize) -> Option<(u16, u16)> {
     Some((u16::try_from(column).ok()?, u16::try_from(row).ok()?))
 }
 
-fn cells(draft: &Draft, layout: &Layout, row: usize, theme: &Theme) -> Vec<Span<'static>> {
+fn cells(draft: &Draft, layout: &Layout, row: usize, look: &Look) -> Vec<Span<'static>> {
     let mut spans: Vec<Span<'static>> = Vec::new();
     for cell in layout.cells(draft, row) {
         let role = match (cell.token, cell.glyph.sign) {
@@ -96,7 +98,7 @@ fn cells(draft: &Draft, layout: &Layout, row: usize, theme: &Theme) -> Vec<Span<
             (false, true) => Role::Warning,
             (false, false) => Role::Text,
         };
-        let style = theme.style(role);
+        let style = look.style(role);
         match spans.last_mut() {
             Some(last) if last.style == style => last.content.to_mut().push_str(&cell.glyph.text),
             _ => spans.push(Span::styled(cell.glyph.text.into_owned(), style)),

@@ -1,8 +1,9 @@
 //! How the user's own text is shown: control and invisible characters are visible, and each cluster
 //! has a known width.
 
+use crate::limits::TAB_CELLS;
+use crate::text::measure::Measure;
 use std::borrow::Cow;
-use unicode_width::UnicodeWidthStr;
 
 /// A grapheme cluster as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,16 +16,14 @@ pub(crate) struct Glyph<'a> {
     pub(crate) sign: bool,
 }
 
-/// The distance of tab stops, in cells.
-const TAB: usize = 4;
 /// Joins characters to one, such as a family of emoji.
 const JOINER: char = '\u{200d}';
 
 /// Returns how a cluster is shown at a column of a row that is `room` cells wide.
-pub(crate) fn glyph(cluster: &str, column: usize, room: usize) -> Glyph<'_> {
+pub(crate) fn glyph(cluster: &str, column: usize, room: usize, measure: Measure) -> Glyph<'_> {
     let shown = match cluster {
         "\t" => {
-            let width = TAB - column % TAB;
+            let width = TAB_CELLS - column % TAB_CELLS;
             return Glyph { text: " ".repeat(width.min(room)).into(), width: width.min(room), sign: false };
         }
         "\u{7f}" => Glyph { text: "^?".into(), width: 2, sign: true },
@@ -35,7 +34,7 @@ pub(crate) fn glyph(cluster: &str, column: usize, room: usize) -> Glyph<'_> {
                     let letter = char::from(byte + b'@');
                     Glyph { text: format!("^{letter}").into(), width: 2, sign: true }
                 }
-                _ => visible(cluster),
+                _ => visible(cluster, measure),
             }
         }
     };
@@ -46,37 +45,19 @@ pub(crate) fn glyph(cluster: &str, column: usize, room: usize) -> Glyph<'_> {
     }
 }
 
-/// Returns a text cut to a width, with `…` in place of what is left out.
-pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
-    if text.width() <= width {
-        return text.into();
-    }
-    let mut out = String::new();
-    for cluster in unicode_segmentation::UnicodeSegmentation::graphemes(text, true) {
-        if out.width() + cluster.width() + 1 > width {
-            break;
-        }
-        out.push_str(cluster);
-    }
-    if width > 0 {
-        out.push('…');
-    }
-    out.into()
-}
-
-fn visible(cluster: &str) -> Glyph<'_> {
+fn visible(cluster: &str, measure: Measure) -> Glyph<'_> {
     let joined = cluster.contains(JOINER) && cluster.chars().count() > 1;
     let checked = if joined { Cow::from(cluster.replace(JOINER, "")) } else { cluster.into() };
     let escaped = agent::one_line(&checked);
     if escaped != checked {
         let escaped = agent::one_line(cluster);
-        return Glyph { width: escaped.width(), text: escaped.into(), sign: true };
+        return Glyph { width: measure.text(&escaped), text: escaped.into(), sign: true };
     }
-    match cluster.width() {
+    match measure.cluster(cluster) {
         // A mark without the letter that it belongs to would change the cell before it.
         0 => {
             let text = format!("◌{cluster}");
-            Glyph { width: text.width().max(1), text: text.into(), sign: true }
+            Glyph { width: measure.text(&text).max(1), text: text.into(), sign: true }
         }
         width => Glyph { text: cluster.into(), width, sign: false },
     }
@@ -101,18 +82,11 @@ mod tests {
             ("\u{301}", "◌\u{301}", 1, true),
             ("👩\u{200d}👧", "👩\u{200d}👧", 2, false),
         ] {
-            let glyph = glyph(cluster, 0, 80);
+            let glyph = glyph(cluster, 0, 80, Measure::default());
             assert_eq!((&*glyph.text, glyph.width, glyph.sign), (shown, width, sign), "{cluster:?}");
         }
-        assert_eq!(glyph("日", 0, 1).text, "…");
-        assert_eq!(glyph("\t", 5, 80).text, "   ");
-        assert_eq!(glyph("\t", 0, 1).width, 1);
-    }
-
-    #[test]
-    fn a_cut_text_says_that_it_is_cut() {
-        for (width, shown) in [(5, "日本"), (4, "日本"), (3, "日…"), (2, "…"), (1, "…"), (0, "")] {
-            assert_eq!(cut("日本", width), shown, "{width}");
-        }
+        assert_eq!(glyph("日", 0, 1, Measure::default()).text, "…");
+        assert_eq!(glyph("\t", 5, 80, Measure::default()).text, "   ");
+        assert_eq!(glyph("\t", 0, 1, Measure::default()).width, 1);
     }
 }

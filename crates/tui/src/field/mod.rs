@@ -4,6 +4,7 @@ pub(crate) mod glyph;
 
 use crate::input::{Key, KeyCode};
 use crate::limits::FIELD_CHARS;
+use crate::text::measure::Measure;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A text of one line with a cursor.
@@ -63,12 +64,12 @@ impl Field {
 
     /// Returns the part of the text around the cursor that fits into a width in cells, and the
     /// cursor's column in it.
-    pub fn shown(&self, width: usize) -> (String, usize) {
+    pub fn shown(&self, width: usize, measure: Measure) -> (String, usize) {
         let width = width.max(1);
         let glyphs: Vec<_> = self
             .text
             .grapheme_indices(true)
-            .map(|(at, cluster)| (at, glyph::glyph(cluster, 0, width)))
+            .map(|(at, cluster)| (at, glyph::glyph(cluster, 0, width, measure)))
             .collect();
         let before: usize =
             glyphs.iter().filter(|(at, _)| *at < self.cursor).map(|(_, glyph)| glyph.width).sum();
@@ -124,7 +125,6 @@ mod tests {
     use super::*;
     use crate::keys::spelling::Chord;
     use proptest::prelude::*;
-    use unicode_width::UnicodeWidthStr;
 
     fn press(field: &mut Field, keys: &str) {
         for key in keys.parse::<Chord>().unwrap().keys() {
@@ -156,10 +156,10 @@ mod tests {
         for (width, shown) in
             [(20, ("日本語x", 7)), (8, ("日本語x", 7)), (7, ("本語x", 5)), (2, ("x", 1)), (1, ("", 0))]
         {
-            assert_eq!(field.shown(width), (shown.0.to_owned(), shown.1), "{width}");
+            assert_eq!(field.shown(width, Measure::default()), (shown.0.to_owned(), shown.1), "{width}");
         }
         press(&mut field, "home");
-        assert_eq!(field.shown(3), ("日".to_owned(), 0));
+        assert_eq!(field.shown(3, Measure::default()), ("日".to_owned(), 0));
     }
 
     proptest! {
@@ -171,8 +171,8 @@ mod tests {
             for key in keys {
                 let names = ["left", "right", "backspace", "delete", "ctrl+w", "home", "end", "x", "é", "ctrl+k"];
                 press(&mut field, names[key]);
-                let (shown, column) = field.shown(width);
-                prop_assert!(shown.width() <= width && column < width, "{shown:?} {column}");
+                let (shown, column) = field.shown(width, Measure::default());
+                prop_assert!(Measure::default().text(&shown) <= width && column < width, "{shown:?} {column}");
             }
         }
     }

@@ -2,8 +2,9 @@
 
 use super::bindings::{Bindings, Bound};
 use super::situation::PLACES;
+use crate::look::Look;
 use crate::text::row::Row;
-use crate::theme::{Role, Theme};
+use crate::theme::Role;
 use ratatui_core::text::{Line, Span};
 use serde_json::{Value, json};
 
@@ -11,20 +12,20 @@ use serde_json::{Value, json};
 const KEYS_WIDTH: usize = 24;
 
 /// Returns the table as rows: a heading for each place, and a row for each action that has keys.
-pub fn rows(bindings: &Bindings, theme: &Theme) -> Vec<Row> {
+pub fn rows(bindings: &Bindings, look: &Look) -> Vec<Row> {
     let mut rows = Vec::new();
     for place in PLACES {
         if !rows.is_empty() {
             rows.push(Row::empty());
         }
-        rows.push(Span::styled(place.name(), theme.style(Role::Heading)).into());
+        rows.push(Span::styled(place.name(), look.style(Role::Heading)).into());
         let here = bindings.all().iter().filter(|bound| bound.entry.place == place);
         for bound in here.filter(|bound| !bound.keys.is_empty()) {
             let keys = spelled(bound, ", ");
             rows.push(Row::logical(Line::from(vec![
-                Span::styled(format!("  {keys:KEYS_WIDTH$} "), theme.style(Role::Strong)),
-                Span::styled(bound.entry.does, theme.style(Role::Text)),
-                Span::styled(condition(bound), theme.style(Role::Dim)),
+                Span::styled(format!("  {keys:KEYS_WIDTH$} "), look.style(Role::Strong)),
+                Span::styled(bound.entry.does, look.style(Role::Text)),
+                Span::styled(condition(bound), look.style(Role::Dim)),
             ])));
         }
     }

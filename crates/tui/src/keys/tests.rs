@@ -191,7 +191,7 @@ fn a_sequence_is_read_key_by_key_and_forgotten_after_a_pause_or_another_key() {
 fn the_table_is_listed_as_rows_markdown_and_json() {
     let (bindings, _) = Bindings::with(&settings(&[("undo", &["ctrl+q"]), ("help", &[])]));
     let rows: Vec<_> =
-        listing::rows(&bindings, &crate::theme::Theme::terminal()).iter().map(|r| r.plain()).collect();
+        listing::rows(&bindings, &crate::look::Look::default()).iter().map(|r| r.plain()).collect();
     assert!(
         rows.iter().any(|row| row == "  ctrl+q                   takes the last change back"),
         "{rows:#?}"
