@@ -7,7 +7,9 @@
 //!
 //! Read `app/mod.rs` first.
 
+pub mod client;
 pub mod composer;
+pub mod driver;
 pub mod field;
 pub mod fuzzy;
 pub mod highlight;
