@@ -2,7 +2,10 @@
 //! snapshot replaces the one before, so that a slow terminal does not make it grow.
 
 use super::asks::{AskId, Asked};
-use crate::{driver::reply::Reply, limits::{MAILBOX_BYTES, MAILBOX_LETTERS}};
+use crate::{
+    driver::reply::Reply,
+    limits::{MAILBOX_BYTES, MAILBOX_LETTERS},
+};
 use agent::{LiveOutput, SessionEvent, SwarmEvent};
 use std::{
     collections::VecDeque,
@@ -112,14 +115,10 @@ impl State {
 /// Appends the text of an event to the one before it, if both belong to one message or one command.
 fn merge(last: &mut SessionEvent, next: &SessionEvent) -> bool {
     match (last, next) {
-        (
-            SessionEvent::MessageDelta { id, text },
-            SessionEvent::MessageDelta { id: next_id, text: more },
-        )
-        | (
-            SessionEvent::ThoughtDelta { id, text },
-            SessionEvent::ThoughtDelta { id: next_id, text: more },
-        ) if id == next_id => {
+        (SessionEvent::MessageDelta { id, text }, SessionEvent::MessageDelta { id: next_id, text: more })
+        | (SessionEvent::ThoughtDelta { id, text }, SessionEvent::ThoughtDelta { id: next_id, text: more })
+            if id == next_id =>
+        {
             text.push_str(more);
             true
         }

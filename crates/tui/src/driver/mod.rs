@@ -327,8 +327,13 @@ impl Driver {
         let cwd = (!everywhere).then(|| self.host.cwd().clone());
         let listed = if words.trim().is_empty() {
             let begun_or = Some(Vec::new());
-            let query =
-                ListQuery { cwd, archived: Archived::Exclude, begun_or, limit: SESSIONS_LISTED, ..ListQuery::default() };
+            let query = ListQuery {
+                cwd,
+                archived: Archived::Exclude,
+                begun_or,
+                limit: SESSIONS_LISTED,
+                ..ListQuery::default()
+            };
             self.runtime.list(query).await.map(|page| {
                 let of = |record| ListedSession { record, excerpt: None };
                 page.sessions.into_iter().map(of).collect::<Vec<_>>()
@@ -337,7 +342,8 @@ impl Driver {
             let query =
                 SearchQuery { text: words.to_owned(), cwd, limit: SESSIONS_LISTED, ..SearchQuery::default() };
             self.runtime.search(query).await.map(|hits| {
-                let of = |hit: agent::SearchHit| ListedSession { record: hit.session, excerpt: Some(hit.excerpt) };
+                let of =
+                    |hit: agent::SearchHit| ListedSession { record: hit.session, excerpt: Some(hit.excerpt) };
                 hits.into_iter().map(of).collect()
             })
         };
