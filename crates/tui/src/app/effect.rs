@@ -3,6 +3,7 @@
 use crate::{
     client::asks::{Answer, AskId},
     driver::request::Request,
+    screens::frame::Screen,
 };
 
 /// What the interface wants done.
@@ -21,7 +22,9 @@ pub enum Effect {
     /// Open the user's editor on a text.
     Edit(String),
     /// Draw another kind of screen.
-    Screen(ScreenKind),
+    Screen(Screen),
+    /// Name the session in the terminal's title.
+    Title(String),
     /// Draw the live region again from its first row.
     Repaint,
     /// End the interface.
@@ -49,29 +52,6 @@ impl Occasion {
             Self::Question => "Tiller asks a question",
             Self::Ended => "Tiller has finished",
             Self::Failed => "Tiller could not go on",
-        }
-    }
-}
-
-/// How the interface is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScreenKind {
-    /// Below what the terminal shows already; finished text goes into its scrollback.
-    Inline,
-    /// On the alternate screen.
-    Full,
-    /// As lines, without any control sequence.
-    Plain,
-}
-
-impl ScreenKind {
-    /// Returns the screen with a name.
-    pub fn from_id(id: &str) -> Option<Self> {
-        match id {
-            "inline" => Some(Self::Inline),
-            "full" => Some(Self::Full),
-            "plain" => Some(Self::Plain),
-            _ => None,
         }
     }
 }
