@@ -67,7 +67,8 @@ fn of_blocked(blocked: &Blocked) -> Kind {
     match blocked {
         Blocked::Unknown { .. } | Blocked::NotInstalled(_) => Kind::NotFound,
         Blocked::NotRunnable(_) => Kind::NotAvailable,
-        Blocked::NotActive(_) | Blocked::Missing(_) => Kind::Config,
+        Blocked::NotActive(_) => Kind::Config,
+        Blocked::Missing(_) => Kind::Usage,
         Blocked::NoCredentials { .. } => Kind::Auth,
         Blocked::Denied { .. } | Blocked::NeedsApproval { .. } => Kind::Denied,
     }
