@@ -7,6 +7,7 @@
 //!
 //! Read `app/mod.rs` first.
 
+pub mod diff;
 pub mod highlight;
 pub mod input;
 pub mod limits;

@@ -34,3 +34,12 @@ pub(crate) const HIGHLIGHT_KEPT_LINES: usize = 8_000;
 pub(crate) const HIGHLIGHT_BLOCKS: usize = 64;
 /// Jobs that may wait for the highlighter; further code is plain.
 pub(crate) const HIGHLIGHT_JOBS: usize = 4_096;
+
+/// Unchanged lines that are shown before and after a change.
+pub(crate) const DIFF_CONTEXT: u32 = 2;
+/// Lines of a file's diff that are kept.
+pub(crate) const DIFF_LINES: usize = 1_000;
+/// Bytes of a line of a diff that are kept.
+pub(crate) const DIFF_LINE_BYTES: usize = 1_000;
+/// Bytes of a file that lines are compared of; a longer one is shown by its numbers of lines only.
+pub(crate) const DIFF_FILE_BYTES: usize = 4 * 1024 * 1024;
