@@ -15,3 +15,4 @@ pub mod look;
 pub mod markdown;
 pub mod text;
 pub mod theme;
+pub mod transcript;
