@@ -8,5 +8,8 @@
 //! Read `app/mod.rs` first.
 
 pub mod input;
+pub mod limits;
+pub mod screens;
+pub mod terminal;
 pub mod text;
 pub mod theme;

@@ -21,6 +21,7 @@ mod replace;
 mod sandbox;
 mod stamp;
 mod start;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -44,6 +45,7 @@ pub use process_table::{ProcessState, ProcessTable};
 use sandbox::Survey;
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
+pub use terminal::open_terminal;
 use std::sync::{Arc, OnceLock};
 use watchdog::Watchdog;
 

@@ -1,0 +1,9 @@
+//! How frames get to the terminal: inline, in full screen, or as plain lines.
+
+mod cells;
+pub mod frame;
+pub mod full;
+pub mod inline;
+pub mod plain;
+
+pub use frame::{Frame, Screen};
