@@ -11,6 +11,9 @@ pub const LAST_WRITE: Duration = Duration::from_millis(500);
 /// How long the bytes of one escape sequence may take: a lone Escape is a key after this time.
 pub const SEQUENCE_GAP: Duration = Duration::from_millis(30);
 
+/// How long the bytes of one answer of the terminal may take.
+pub const ANSWER_GAP: Duration = Duration::from_millis(500);
+
 /// Characters that come within this time of each other are pasted, not typed.
 pub const BURST_GAP: Duration = Duration::from_millis(8);
 
@@ -34,3 +37,10 @@ pub const MAX_TERMINAL_COPY: usize = 100_000;
 
 /// The longest title of the terminal and text of a notification, in characters.
 pub const MAX_TITLE: usize = 120;
+
+/// Cells between two tab stops.
+pub(crate) const TAB_CELLS: usize = 4;
+/// Characters of one grapheme cluster that are shown; a pile of combining marks is cut.
+pub(crate) const CLUSTER_CHARS: usize = 8;
+/// The widest column of prose, in cells, however wide the terminal is.
+pub const PROSE_CELLS: usize = 100;

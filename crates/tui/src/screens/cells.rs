@@ -1,9 +1,14 @@
 //! The cells of a row, and the least that turns one row on the screen into another.
 
-use crate::{terminal::writer::Writer, text::row::Row};
+use crate::{
+    terminal::writer::Writer,
+    text::{
+        measure::{Measure, clusters},
+        row::Row,
+    },
+};
 use ratatui_core::style::Style;
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthChar;
 
 /// Unchanged cells that are written again rather than skipped: a move is as long.
 const SHORT_GAP: usize = 6;
@@ -26,22 +31,31 @@ struct Cell {
 impl Cells {
     /// Returns the cells of a row, cut to a width. Where terminals disagree about the width of a
     /// cluster, the widest counts, so that the row never reaches the next one.
-    pub(super) fn new(row: &Row, width: u16) -> Self {
+    pub(super) fn new(row: &Row, width: u16, measure: Measure) -> Self {
         let mut cells = Self::default();
         let mut left = usize::from(width);
         for span in &row.line.spans {
             let style = row.line.style.patch(span.style);
-            for cluster in span.content.graphemes(true) {
-                let (columns, most) = widths(cluster);
+            for cluster in clusters(&span.content) {
+                let (columns, most) = widths(cluster, measure);
                 if most > left {
-                    return cells;
+                    return cells.trimmed();
                 }
                 left -= most;
                 cells.push(cluster, columns, style);
                 cells.uncertain |= columns != most;
             }
         }
-        cells
+        cells.trimmed()
+    }
+
+    /// Leaves out plain spaces at the end. Terminals disagree whether they count when a row is
+    /// wrapped again.
+    fn trimmed(mut self) -> Self {
+        while self.cells.last().is_some_and(|cell| cell.text == " " && cell.style == Style::new()) {
+            self.cells.pop();
+        }
+        self
     }
 
     /// Returns the number of columns.
@@ -133,8 +147,8 @@ impl Cells {
 }
 
 /// Returns the width of a cluster, and the most that a terminal may make of it.
-fn widths(cluster: &str) -> (usize, usize) {
-    let columns = cluster.width();
+fn widths(cluster: &str, measure: Measure) -> (usize, usize) {
+    let columns = measure.cluster(cluster);
     let most = match cluster.chars().nth(1) {
         None => columns,
         Some(_) => cluster.chars().map(|character| character.width().unwrap_or(1)).sum::<usize>().max(columns),
@@ -156,7 +170,7 @@ mod tests {
 
     fn changes(old: &Row, new: &Row) -> String {
         let mut writer = Writer::new(Colours::True);
-        Cells::new(new, 40).write_changes(&Cells::new(old, 40), &mut writer);
+        Cells::new(new, 40, Measure::default()).write_changes(&Cells::new(old, 40, Measure::default()), &mut writer);
         String::from_utf8(writer.into_bytes()).unwrap()
     }
 
@@ -188,13 +202,13 @@ mod tests {
     fn a_row_of_doubtful_width_is_written_whole_and_cut_early() {
         let family = "👨\u{200d}👩\u{200d}👧";
         assert_eq!(changes(&row("ab"), &row(&format!("{family}b"))), format!("\r{family}b\u{1b}[K"));
-        let cells = Cells::new(&row(&format!("{family}{family}")), 8);
+        let cells = Cells::new(&row(&format!("{family}{family}")), 8, Measure::default());
         assert_eq!(cells.width(), 2, "in a terminal that draws three people each takes six columns");
     }
 
     #[test]
     fn a_wide_cluster_is_never_cut_in_half() {
-        assert_eq!(Cells::new(&row("a漢字"), 4).width(), 3);
-        assert_eq!(Cells::new(&row("漢"), 1).width(), 0);
+        assert_eq!(Cells::new(&row("a漢字"), 4, Measure::default()).width(), 3);
+        assert_eq!(Cells::new(&row("漢"), 1, Measure::default()).width(), 0);
     }
 }

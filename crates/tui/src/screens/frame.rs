@@ -1,6 +1,9 @@
 //! What one drawing of the screen shows.
 
-use crate::text::row::Row;
+use crate::{
+    terminal::capabilities::Colours,
+    text::{measure::Measure, row::Row},
+};
 
 /// How the interface uses the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,4 +27,13 @@ pub struct Frame {
     pub live: Vec<Row>,
     /// The column and row of the cursor in `live`, from 0; `None` hides it.
     pub cursor: Option<(u16, u16)>,
+}
+
+/// How rows become cells of this terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rendering {
+    /// The colours that it shows.
+    pub colours: Colours,
+    /// How wide text is in it.
+    pub measure: Measure,
 }

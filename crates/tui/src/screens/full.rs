@@ -1,8 +1,8 @@
 //! The full screen: all rows of the alternate screen, of which only changes are written.
 
-use super::{cells::Cells, frame::Frame};
+use super::{cells::Cells, frame::{Frame, Rendering}};
 use crate::{
-    terminal::{capabilities::Colours, writer::Writer},
+    terminal::writer::Writer,
     text::row::Row,
 };
 
@@ -11,7 +11,7 @@ use crate::{
 pub struct Full {
     columns: u16,
     rows: u16,
-    colours: Colours,
+    rendering: Rendering,
     /// The rows that the terminal shows; empty if they are not known.
     shown: Vec<(Row, Cells)>,
     cursor: Option<(u16, u16)>,
@@ -20,14 +20,14 @@ pub struct Full {
 
 impl Full {
     /// Creates the state for an alternate screen of which nothing is known.
-    pub fn new(columns: u16, rows: u16, colours: Colours) -> Self {
+    pub fn new(columns: u16, rows: u16, rendering: Rendering) -> Self {
         let (columns, rows) = (columns.max(1), rows.max(1));
-        Self { columns, rows, colours, shown: Vec::new(), cursor: None, cursor_shown: true }
+        Self { columns, rows, rendering, shown: Vec::new(), cursor: None, cursor_shown: true }
     }
 
     /// Takes a new size of the terminal.
     pub fn resize(&mut self, columns: u16, rows: u16) {
-        *self = Self { cursor_shown: self.cursor_shown, ..Self::new(columns, rows, self.colours) };
+        *self = Self { cursor_shown: self.cursor_shown, ..Self::new(columns, rows, self.rendering) };
     }
 
     /// Has the next frame draw everything.
@@ -39,7 +39,7 @@ impl Full {
     /// Returns the bytes that turn the screen into the frame's live rows. Rows beyond the screen's
     /// are not shown, missing ones are empty.
     pub fn draw(&mut self, frame: &Frame) -> Vec<u8> {
-        let mut writer = Writer::new(self.colours);
+        let mut writer = Writer::new(self.rendering.colours);
         let everything = self.shown.is_empty();
         if everything {
             writer.cell(0, 0);
@@ -53,7 +53,7 @@ impl Full {
             if shown.0 == *row {
                 continue;
             }
-            let cells = Cells::new(row, self.columns);
+            let cells = Cells::new(row, self.columns, self.rendering.measure);
             if cells != shown.1 {
                 writer.cell(0, u16::try_from(number).unwrap_or(u16::MAX));
                 cells.write_changes(&shown.1, &mut writer);
@@ -77,7 +77,7 @@ impl Full {
         if !anything {
             return writer.into_bytes();
         }
-        let mut update = Writer::new(self.colours);
+        let mut update = Writer::new(self.rendering.colours);
         update.begin_update();
         update.append(writer);
         update.end_update();

@@ -10,9 +10,9 @@
 //! rows counted. In others a part of the old live region may remain, and no committed line is
 //! erased.
 
-use super::{cells::Cells, frame::Frame};
+use super::{cells::Cells, frame::{Frame, Rendering}};
 use crate::{
-    terminal::{capabilities::Colours, writer::Writer},
+    terminal::writer::Writer,
     text::row::Row,
 };
 
@@ -21,7 +21,7 @@ use crate::{
 pub struct Inline {
     columns: u16,
     rows: u16,
-    colours: Colours,
+    rendering: Rendering,
     /// The live region as the terminal shows it, with the rows that it was made from.
     live: Vec<(Row, Cells)>,
     /// The cursor's column and row in the live region.
@@ -36,11 +36,11 @@ pub struct Inline {
 
 impl Inline {
     /// Creates the state for a terminal whose cursor is in the first column of an empty row.
-    pub fn new(columns: u16, rows: u16, colours: Colours) -> Self {
+    pub fn new(columns: u16, rows: u16, rendering: Rendering) -> Self {
         Self {
             columns: columns.max(1),
             rows: rows.max(1),
-            colours,
+            rendering,
             live: Vec::new(),
             cursor: (0, 0),
             cursor_shown: true,
@@ -55,11 +55,15 @@ impl Inline {
         self.rows = rows.max(1);
         self.stale = true;
         if rewraps {
-            let lines = |width: usize| width.saturating_sub(1) / usize::from(self.columns);
+            let columns = usize::from(self.columns);
+            let additional = |width: usize| width.saturating_sub(1) / columns;
             let above = self.live.iter().take(self.cursor.1.into());
-            let additional: usize = above.map(|(_, cells)| lines(cells.width())).sum();
-            let additional = additional + usize::from(self.cursor.0) / usize::from(self.columns);
-            self.wrapped_above = u16::try_from(additional).unwrap_or(u16::MAX);
+            let above: usize = above.map(|(_, cells)| additional(cells.width())).sum();
+            // Of the cursor's own row only the text counts that is there for sure: counting too few
+            // rows leaves some of the live region, counting too many erases a committed line.
+            let own = self.live.get(usize::from(self.cursor.1)).map_or(0, |(_, cells)| cells.width());
+            let own = own.saturating_sub(1).min(self.cursor.0.into()) / columns;
+            self.wrapped_above = u16::try_from(above + own).unwrap_or(u16::MAX);
         }
     }
 
@@ -77,7 +81,7 @@ impl Inline {
             let row = usize::from(row).saturating_sub(hidden).min(live.len().saturating_sub(1));
             (column.min(self.columns - 1), u16::try_from(row).unwrap_or(0))
         });
-        let mut writer = Writer::new(self.colours);
+        let mut writer = Writer::new(self.rendering.colours);
         if self.stale || !frame.commit.is_empty() {
             self.replace(&frame.commit, live, &mut writer);
         } else {
@@ -88,7 +92,7 @@ impl Inline {
         match anything {
             // What is only a step of the cursor or of a spinner needs no update around it.
             true if writer.len() > 64 => {
-                let mut update = Writer::new(self.colours);
+                let mut update = Writer::new(self.rendering.colours);
                 update.begin_update();
                 update.append(writer);
                 update.end_update();
@@ -100,7 +104,7 @@ impl Inline {
 
     /// Returns the bytes that remove the live region and leave the cursor in its first row.
     pub fn farewell(&self) -> Vec<u8> {
-        let mut writer = Writer::new(self.colours);
+        let mut writer = Writer::new(self.rendering.colours);
         writer.up(self.cursor.1.saturating_add(self.wrapped_above));
         writer.first_column();
         writer.erase_below();
@@ -130,7 +134,7 @@ impl Inline {
             }
             writer.next_row();
         }
-        self.live = live.iter().map(|row| (row.clone(), Cells::new(row, self.columns))).collect();
+        self.live = live.iter().map(|row| (row.clone(), Cells::new(row, self.columns, self.rendering.measure))).collect();
         for (number, (_, cells)) in self.live.iter().enumerate() {
             if number > 0 {
                 writer.next_row();
@@ -153,7 +157,7 @@ impl Inline {
             if self.live[number].0 == live[number] {
                 continue;
             }
-            let cells = Cells::new(&live[number], self.columns);
+            let cells = Cells::new(&live[number], self.columns, self.rendering.measure);
             let old = std::mem::replace(&mut self.live[number], (live[number].clone(), cells));
             if self.live[number].1 != old.1 {
                 self.go_to_row(number, writer);
@@ -162,24 +166,12 @@ impl Inline {
             }
         }
         if live.len() < self.live.len() {
-            match live.len() {
-                0 => {
-                    self.go_to_row(0, writer);
-                    writer.first_column();
-                    self.cursor.0 = 0;
-                }
-                rows => {
-                    self.go_to_row(rows, writer);
-                    writer.first_column();
-                    self.cursor.0 = 0;
-                }
-            }
+            self.go_to_row(live.len(), writer);
+            writer.first_column();
             writer.erase_below();
+            self.cursor.0 = 0;
             self.live.truncate(live.len());
-            if self.cursor.1 > 0 && usize::from(self.cursor.1) == live.len() {
-                writer.up(1);
-                self.cursor.1 -= 1;
-            }
+            self.go_to_row(live.len().saturating_sub(1), writer);
         }
         for row in &live[common..] {
             if !self.live.is_empty() {
@@ -187,7 +179,7 @@ impl Inline {
                 writer.next_row();
                 self.cursor.1 += 1;
             }
-            let cells = Cells::new(row, self.columns);
+            let cells = Cells::new(row, self.columns, self.rendering.measure);
             cells.write(writer);
             self.cursor.0 = self.columns;
             self.live.push((row.clone(), cells));
@@ -203,12 +195,12 @@ impl Inline {
     }
 
     fn place_cursor(&mut self, cursor: Option<(u16, u16)>, writer: &mut Writer) {
-        if let Some((column, row)) = cursor
-            && (column, row) != self.cursor
-        {
-            self.go_to_row(row.into(), writer);
-            writer.column(column);
-            self.cursor = (column, row);
+        // Even a hidden cursor has a known place.
+        let place = cursor.unwrap_or((0, self.cursor.1));
+        if place != self.cursor {
+            self.go_to_row(place.1.into(), writer);
+            writer.column(place.0);
+            self.cursor = place;
         }
         if cursor.is_some() != self.cursor_shown {
             self.cursor_shown = cursor.is_some();
