@@ -45,8 +45,8 @@ pub use process_table::{ProcessState, ProcessTable};
 use sandbox::Survey;
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
-pub use terminal::open_terminal;
 use std::sync::{Arc, OnceLock};
+pub use terminal::{is_interactive, open_terminal};
 use watchdog::Watchdog;
 
 /// Files and processes of this machine. Cheap to clone; clones share one watchdog.

@@ -28,3 +28,8 @@ pub fn open_terminal() -> io::Result<OwnedFd> {
         None => Ok(open("/dev/tty", flags, Mode::empty())?),
     }
 }
+
+/// Whether a person is at this process's standard input and output.
+pub fn is_interactive() -> bool {
+    isatty(rustix::stdio::stdin()) && isatty(rustix::stdio::stdout())
+}

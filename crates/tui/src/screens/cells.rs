@@ -151,7 +151,9 @@ fn widths(cluster: &str, measure: Measure) -> (usize, usize) {
     let columns = measure.cluster(cluster);
     let most = match cluster.chars().nth(1) {
         None => columns,
-        Some(_) => cluster.chars().map(|character| character.width().unwrap_or(1)).sum::<usize>().max(columns),
+        Some(_) => {
+            cluster.chars().map(|character| character.width().unwrap_or(1)).sum::<usize>().max(columns)
+        }
     };
     // A variation selector makes some characters wide in some terminals only.
     let most = if cluster.contains('\u{fe0f}') { most.max(2) } else { most };
@@ -170,7 +172,8 @@ mod tests {
 
     fn changes(old: &Row, new: &Row) -> String {
         let mut writer = Writer::new(Colours::True);
-        Cells::new(new, 40, Measure::default()).write_changes(&Cells::new(old, 40, Measure::default()), &mut writer);
+        Cells::new(new, 40, Measure::default())
+            .write_changes(&Cells::new(old, 40, Measure::default()), &mut writer);
         String::from_utf8(writer.into_bytes()).unwrap()
     }
 

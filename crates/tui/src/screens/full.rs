@@ -1,10 +1,10 @@
 //! The full screen: all rows of the alternate screen, of which only changes are written.
 
-use super::{cells::Cells, frame::{Frame, Rendering}};
-use crate::{
-    terminal::writer::Writer,
-    text::row::Row,
+use super::{
+    cells::Cells,
+    frame::{Frame, Rendering},
 };
+use crate::{terminal::writer::Writer, text::row::Row};
 
 /// The state of the full screen.
 #[derive(Debug, Clone)]

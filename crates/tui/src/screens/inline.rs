@@ -10,11 +10,11 @@
 //! rows counted. In others a part of the old live region may remain, and no committed line is
 //! erased.
 
-use super::{cells::Cells, frame::{Frame, Rendering}};
-use crate::{
-    terminal::writer::Writer,
-    text::row::Row,
+use super::{
+    cells::Cells,
+    frame::{Frame, Rendering},
 };
+use crate::{terminal::writer::Writer, text::row::Row};
 
 /// The state of the inline screen.
 #[derive(Debug, Clone)]
@@ -134,7 +134,10 @@ impl Inline {
             }
             writer.next_row();
         }
-        self.live = live.iter().map(|row| (row.clone(), Cells::new(row, self.columns, self.rendering.measure))).collect();
+        self.live = live
+            .iter()
+            .map(|row| (row.clone(), Cells::new(row, self.columns, self.rendering.measure)))
+            .collect();
         for (number, (_, cells)) in self.live.iter().enumerate() {
             if number > 0 {
                 writer.next_row();

@@ -5,5 +5,7 @@ pub mod frame;
 pub mod full;
 pub mod inline;
 pub mod plain;
+pub mod terminal;
 
-pub use frame::{Frame, Screen};
+pub use frame::{Frame, Rendering, Screen};
+pub use terminal::{Options, Terminal, TerminalError};

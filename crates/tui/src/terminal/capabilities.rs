@@ -21,6 +21,8 @@ pub struct Variables {
     pub zellij: bool,
     /// Whether `SSH_CONNECTION` or `SSH_TTY` is set.
     pub ssh: bool,
+    /// Whether `XTERM_VERSION` is set.
+    pub xterm: bool,
     /// Whether `VTE_VERSION`, `KITTY_WINDOW_ID`, `ALACRITTY_WINDOW_ID`, `KONSOLE_VERSION`,
     /// `WEZTERM_PANE`, `ITERM_SESSION_ID` or `WT_SESSION` is set: terminals that wrap their lines
     /// again when they are resized.
@@ -67,6 +69,8 @@ pub struct Capabilities {
     pub remote: bool,
     /// Whether it answers questions without showing parts of them.
     pub answers: bool,
+    /// Whether it knows the older way to tell keys apart, and does not mistake it for a style.
+    pub other_keys: bool,
     /// Its name, as it says itself or by its variables. For choices among notifications.
     pub name: String,
 }
@@ -101,6 +105,7 @@ impl Capabilities {
             rewraps,
             synchronised: None,
             remote: variables.ssh,
+            other_keys: multiplexer == Some(Multiplexer::Tmux) || multiplexer.is_none() && variables.xterm,
             answers: !old && program != "apple_terminal",
             name: program,
         }
@@ -110,8 +115,19 @@ impl Capabilities {
     pub fn named(&mut self, name: &str) {
         let name = name.to_lowercase();
         const REWRAPS: [&str; 13] = [
-            "tmux", "kitty", "wezterm", "foot", "iterm2", "ghostty", "vte", "konsole", "alacritty", "contour",
-            "xterm.js", "windows terminal", "rio",
+            "tmux",
+            "kitty",
+            "wezterm",
+            "foot",
+            "iterm2",
+            "ghostty",
+            "vte",
+            "konsole",
+            "alacritty",
+            "contour",
+            "xterm.js",
+            "windows terminal",
+            "rio",
         ];
         self.rewraps |= REWRAPS.iter().any(|known| name.starts_with(known));
         if name.starts_with("tmux") {

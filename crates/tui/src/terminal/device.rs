@@ -21,12 +21,16 @@ use std::{
 /// The device that [`restore`] gives back.
 static CURRENT: Mutex<Option<Arc<Device>>> = Mutex::new(None);
 
-/// An open terminal. Its descriptor does not block.
+/// How much is written at once, in bytes: what a pipe with any room takes whole.
+const PIECE: usize = 4096;
+
+/// An open terminal, or two streams in its place.
 #[derive(Debug)]
 pub struct Device {
-    descriptor: OwnedFd,
-    /// The line settings from before.
-    settings: Termios,
+    input: OwnedFd,
+    output: OwnedFd,
+    /// The line settings from before; `None` if it is no terminal.
+    settings: Option<Termios>,
     state: Mutex<State>,
 }
 
@@ -49,20 +53,46 @@ impl Device {
     /// # Errors
     /// If it is not a terminal.
     pub fn new(descriptor: OwnedFd) -> io::Result<Arc<Self>> {
-        let settings = tcgetattr(&descriptor)?;
-        let device = Arc::new(Self { descriptor, settings, state: Mutex::default() });
+        let settings = Some(tcgetattr(&descriptor)?);
+        let input = descriptor.try_clone()?;
+        let device = Arc::new(Self { input, output: descriptor, settings, state: Mutex::default() });
         *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&device));
         Ok(device)
     }
 
-    /// Returns the line settings from before.
-    pub fn settings(&self) -> &Termios {
-        &self.settings
+    /// Takes standard input and output as they are, for plain lines.
+    ///
+    /// # Errors
+    /// If one of them is closed.
+    pub fn streams() -> io::Result<Arc<Self>> {
+        let input = rustix::stdio::stdin().try_clone_to_owned()?;
+        let output = rustix::stdio::stdout().try_clone_to_owned()?;
+        Ok(Arc::new(Self { input, output, settings: None, state: Mutex::default() }))
+    }
+
+    /// Whether this is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.settings.is_some()
+    }
+
+    /// Returns the line settings from before; `None` if it is no terminal.
+    pub fn settings(&self) -> Option<&Termios> {
+        self.settings.as_ref()
+    }
+
+    /// Returns what is read from.
+    pub fn input(&self) -> BorrowedFd<'_> {
+        self.input.as_fd()
+    }
+
+    /// Returns what is written to.
+    pub fn output(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
     }
 
     /// Returns the size in columns and rows; 80 × 24 if the terminal does not know it.
     pub fn size(&self) -> (u16, u16) {
-        match tcgetwinsize(&self.descriptor) {
+        match tcgetwinsize(&self.output) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
             _ => (80, 24),
         }
@@ -74,10 +104,11 @@ impl Device {
     /// If the terminal is gone.
     pub fn enter_raw(&self) -> io::Result<()> {
         let mut state = self.lock();
-        let mut settings = self.settings.clone();
-        settings.make_raw();
-        set(&self.descriptor, &settings)?;
-        state.raw = true;
+        if let Some(mut settings) = self.settings.clone() {
+            settings.make_raw();
+            set(&self.output, &settings)?;
+            state.raw = true;
+        }
         Ok(())
     }
 
@@ -87,7 +118,9 @@ impl Device {
     /// If the terminal is gone.
     pub fn leave_raw(&self) -> io::Result<()> {
         let mut state = self.lock();
-        set(&self.descriptor, &self.settings)?;
+        if let Some(settings) = &self.settings {
+            set(&self.output, settings)?;
+        }
         state.raw = false;
         Ok(())
     }
@@ -99,11 +132,11 @@ impl Device {
         state.waiting.extend_from_slice(sequence.as_bytes());
     }
 
-    /// Undoes a mode.
-    pub fn leave(&self, mode: Mode) {
+    /// Undoes all modes in reverse.
+    pub fn leave_modes(&self) {
         let mut state = self.lock();
-        let sequence = state.modes.leave(mode);
-        state.waiting.extend_from_slice(sequence.as_bytes());
+        let sequences = std::mem::take(&mut state.modes).undone();
+        state.waiting.extend_from_slice(sequences.as_bytes());
     }
 
     /// Queues bytes and writes what the terminal takes at once.
@@ -113,7 +146,7 @@ impl Device {
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.lock();
         state.waiting.extend_from_slice(bytes);
-        state.flush(self.descriptor.as_fd())
+        state.flush(self.output.as_fd())
     }
 
     /// Writes more of what waits. Returns whether all is written.
@@ -122,7 +155,7 @@ impl Device {
     /// If the terminal is gone.
     pub fn flush(&self) -> io::Result<bool> {
         let mut state = self.lock();
-        state.flush(self.descriptor.as_fd())?;
+        state.flush(self.output.as_fd())?;
         Ok(state.waiting.is_empty())
     }
 
@@ -158,24 +191,20 @@ impl Device {
         let undone = state.modes.undone();
         state.waiting.extend_from_slice(&farewell);
         state.waiting.extend_from_slice(undone.as_bytes());
-        state.flush_until(self.descriptor.as_fd(), Instant::now() + limits::LAST_WRITE);
+        state.flush_until(self.output.as_fd(), Instant::now() + limits::LAST_WRITE);
         // What is left belongs to a terminal that takes nothing.
         state.waiting.clear();
         state.written = 0;
         // A terminal that is gone has no settings.
-        let _ = set(&self.descriptor, &self.settings);
+        if let Some(settings) = &self.settings {
+            let _ = set(&self.output, settings);
+        }
         state.raw = false;
         state.modes = Modes::default();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl AsFd for Device {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
     }
 }
 
@@ -191,7 +220,13 @@ pub fn restore() {
 impl State {
     fn flush(&mut self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
         while self.written < self.waiting.len() {
-            match rustix::io::write(descriptor, &self.waiting[self.written..]) {
+            // Standard output may block. What a pipe announces room for it takes.
+            if !is_writable(descriptor, Duration::ZERO) {
+                self.full_since.get_or_insert_with(Instant::now);
+                return Ok(());
+            }
+            let end = self.waiting.len().min(self.written + PIECE);
+            match rustix::io::write(descriptor, &self.waiting[self.written..end]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => {
                     self.written += count;

@@ -5,4 +5,7 @@ pub mod capabilities;
 pub mod device;
 pub mod events;
 pub mod modes;
+pub mod osc;
+pub mod source;
+mod units;
 pub mod writer;

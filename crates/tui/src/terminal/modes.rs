@@ -44,23 +44,10 @@ impl Modes {
         mode.enter
     }
 
-    /// Undoes one mode; returns the sequence to write, which is empty if it was not entered.
-    pub fn leave(&mut self, mode: Mode) -> &'static str {
-        match self.entered.iter().position(|entered| *entered == mode) {
-            Some(place) => self.entered.remove(place).undo,
-            None => "",
-        }
-    }
-
-    /// Returns the sequences that undo all modes; they stay listed as entered.
+    /// Returns the sequences that undo all modes.
     pub fn undone(&self) -> String {
         let sequences = self.entered.iter().rev().map(|mode| mode.undo);
         [FIRST_UNDO].into_iter().chain(sequences).collect()
-    }
-
-    /// Returns the sequences that enter the listed modes again.
-    pub fn entered(&self) -> String {
-        self.entered.iter().map(|mode| mode.enter).collect()
     }
 }
 
@@ -86,9 +73,5 @@ mod tests {
         assert_eq!(modes.enter(KEYBOARD), "\u{1b}[>1u");
         assert_eq!(modes.enter(KEYBOARD), "", "entered once");
         assert_eq!(modes.undone(), format!("{FIRST_UNDO}\u{1b}[<1u\u{1b}[?2004l"));
-        assert_eq!(modes.entered(), "\u{1b}[?2004h\u{1b}[>1u");
-        assert_eq!(modes.leave(MOUSE), "");
-        assert_eq!(modes.leave(BRACKETED_PASTE), "\u{1b}[?2004l");
-        assert_eq!(modes.undone(), format!("{FIRST_UNDO}\u{1b}[<1u"));
     }
 }

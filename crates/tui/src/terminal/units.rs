@@ -179,7 +179,8 @@ mod tests {
     use super::*;
 
     fn text(units: &[Unit]) -> Vec<String> {
-        let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\u{1b}', "E").replace('\u{7}', "B");
+        let shown =
+            |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\u{1b}', "E").replace('\u{7}', "B");
         units
             .iter()
             .map(|unit| match unit {
