@@ -19,6 +19,8 @@ pub mod keys;
 pub mod limits;
 pub mod look;
 pub mod markdown;
+pub mod screens;
+pub mod terminal;
 pub mod text;
 pub mod theme;
 pub mod transcript;
