@@ -69,3 +69,12 @@ pub const HISTORY_ENTRY_BYTES: usize = 64 << 10;
 pub const COMPLETIONS: usize = 200;
 /// Characters of a text of one line: a query, a reason, an answer.
 pub const FIELD_CHARS: usize = 4_000;
+
+/// Unchanged lines that are shown before and after a change.
+pub(crate) const DIFF_CONTEXT: u32 = 2;
+/// Lines of a file's diff that are kept.
+pub(crate) const DIFF_LINES: usize = 1_000;
+/// Bytes of a line of a diff that are kept.
+pub(crate) const DIFF_LINE_BYTES: usize = 1_000;
+/// Bytes of a file that lines are compared of; a longer one is shown by its numbers of lines only.
+pub(crate) const DIFF_FILE_BYTES: usize = 4 * 1024 * 1024;
