@@ -9,6 +9,7 @@
 
 pub mod client;
 pub mod composer;
+pub mod diff;
 pub mod driver;
 pub mod field;
 pub mod fuzzy;

@@ -105,6 +105,7 @@ pub const HISTORY_ENTRY_BYTES: usize = 64 << 10;
 pub const COMPLETIONS: usize = 200;
 /// Characters of a text of one line: a query, a reason, an answer.
 pub const FIELD_CHARS: usize = 4_000;
+
 /// Unchanged lines that are shown before and after a change.
 pub(crate) const DIFF_CONTEXT: u32 = 2;
 /// Lines of a file's diff that are kept.
