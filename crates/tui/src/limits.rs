@@ -145,3 +145,20 @@ pub(crate) const CELL_LINES: usize = 20_000;
 pub(crate) const HIGHLIGHT_WAIT: Duration = Duration::from_millis(200);
 /// Cells after an unfinished one that the tail shows.
 pub(crate) const TAIL_CELLS: usize = 64;
+/// The least time between two frames that no key asked for, where the terminal shows an update at
+/// once.
+pub const FRAME: Duration = Duration::from_millis(50);
+/// The least time between two frames that no key asked for, elsewhere.
+pub const FRAME_UNSYNCHRONISED: Duration = Duration::from_millis(125);
+/// How long a message of the interface is shown.
+pub const MESSAGE_TIME: Duration = Duration::from_secs(8);
+/// A turn that took this long ends with a notification.
+pub const LONG_TURN: Duration = Duration::from_secs(10);
+/// Within this time, a second Ctrl+C quits.
+pub const LEAVE_PAUSE: Duration = Duration::from_secs(2);
+/// The rows of the message that are shown.
+pub const COMPOSER_ROWS: usize = 12;
+/// The rows of a question that are shown.
+pub const PANEL_ROWS: usize = 20;
+/// How often plain mode says that a turn still runs.
+pub const HEARTBEAT: Duration = Duration::from_secs(20);

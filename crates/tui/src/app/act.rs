@@ -16,18 +16,24 @@ impl App {
     /// Takes an input of the user at `now`, the time since the interface started.
     pub fn input(&mut self, input: Input, now: Duration) -> Vec<Effect> {
         self.now = now;
+        let effects = self.take(input);
+        self.settle();
+        effects
+    }
+
+    fn take(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Key(key) => self.key(key),
             Input::Paste(text) => self.paste(&text),
             Input::Resize { columns, rows } => {
-                self.options.look.width = usize::from(columns);
-                self.rows = rows;
-                self.composer.set_width(columns);
+                self.resize(columns, rows);
                 Vec::new()
             }
+            Input::Line(line) => self.line(&line),
+            Input::Ready => Vec::new(),
             Input::Focus(focused) => {
                 self.focused = focused;
-                self.asks.focus_changed(focused, now);
+                self.asks.focus_changed(focused, self.now);
                 Vec::new()
             }
             Input::Scroll(rows) => {
@@ -51,7 +57,7 @@ impl App {
             Overlay::Transcript(_) | Overlay::Keys(_) => return Vec::new(),
         }
         if self.asks.has_focus() {
-            self.asks.paste(text);
+            self.asks.paste(text, self.now);
             return Vec::new();
         }
         // A dropped file arrives as its pasted path.

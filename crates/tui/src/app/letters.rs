@@ -14,7 +14,8 @@ use crate::{
     },
     limits::LONG_TURN,
     theme::Role,
-    transcript::{Feed, Transcript},
+    panel::AskQueue,
+    transcript::{Feed, Transcript, view::View},
 };
 use agent::{SessionEvent, StopReason, TurnEnd};
 use std::sync::Arc;
@@ -22,6 +23,12 @@ use std::sync::Arc;
 impl App {
     /// Takes an item from the runtime.
     pub fn letter(&mut self, letter: Letter) -> Vec<Effect> {
+        let effects = self.open_letter(letter);
+        self.settle();
+        effects
+    }
+
+    fn open_letter(&mut self, letter: Letter) -> Vec<Effect> {
         match letter {
             Letter::Event(event) => self.event(&event),
             Letter::Asked(id, asked) => {
@@ -29,11 +36,12 @@ impl App {
                     Asked::Permission(_) => Occasion::Permission,
                     Asked::Question(_) => Occasion::Question,
                 };
-                self.asks.push(id, *asked, self.now);
-                self.notify(occasion)
+                self.asks.push(id, *asked);
+                let long = self.turn_is_long();
+                self.notify(occasion, long)
             }
             Letter::Withdrawn(id) => {
-                self.asks.withdraw(id);
+                self.asks.withdraw(id, self.now);
                 Vec::new()
             }
             Letter::Reply(reply) => self.reply(*reply),
@@ -44,10 +52,7 @@ impl App {
         let Some(session) = &mut self.session else { return Vec::new() };
         let ran_for = session.turn.map(|turn| self.now.saturating_sub(turn.since));
         session.apply(event, self.replaying, self.now);
-        self.transcript.apply(event, self.today);
-        if let Overlay::Transcript(view) = &mut self.overlay {
-            view.changed(&self.transcript);
-        }
+        self.transcript.apply_at(event, (!self.replaying).then_some(self.now));
         if let SessionEvent::Commands(_) = event {
             self.set_commands();
         }
@@ -56,17 +61,24 @@ impl App {
                 let long = ran_for.is_some_and(|time| time >= LONG_TURN);
                 match end {
                     TurnEnd::Stopped(StopReason::Cancelled) => Vec::new(),
-                    TurnEnd::Failed(_) => self.notify(Occasion::Failed),
-                    TurnEnd::Stopped(_) if long || !self.focused => self.notify(Occasion::Ended),
-                    TurnEnd::Stopped(_) => Vec::new(),
+                    TurnEnd::Failed(_) => self.notify(Occasion::Failed, long),
+                    TurnEnd::Stopped(_) => self.notify(Occasion::Ended, long),
                 }
             }
             _ => Vec::new(),
         }
     }
 
-    fn notify(&self, occasion: Occasion) -> Vec<Effect> {
-        if self.options.notify { vec![Effect::Notify(occasion)] } else { Vec::new() }
+    /// Whether the running turn takes so long that the user may be elsewhere.
+    fn turn_is_long(&self) -> bool {
+        let turn = self.session.as_ref().and_then(|session| session.turn);
+        turn.is_some_and(|turn| self.now.saturating_sub(turn.since) >= LONG_TURN)
+    }
+
+    /// Notifies the user, who may be elsewhere if the terminal has no focus or the turn was long.
+    fn notify(&self, occasion: Occasion, long: bool) -> Vec<Effect> {
+        let wanted = self.options.notify && (long || !self.focused);
+        if wanted { vec![Effect::Notify(occasion)] } else { Vec::new() }
     }
 
     fn reply(&mut self, reply: Reply) -> Vec<Effect> {
@@ -120,11 +132,12 @@ impl App {
 
     fn opened(&mut self, opened: OpenedSession) -> Vec<Effect> {
         let again = self.session.is_some();
-        self.transcript = Transcript::new(&opened.cwd);
+        self.transcript = Transcript::new(Some(opened.cwd.clone()));
         self.feed = Feed::default();
         self.replaying = true;
         self.overlay = Overlay::None;
-        self.asks = Default::default();
+        self.asks = AskQueue::new(self.options.bindings.clone());
+        self.page = View::default();
         self.waiting.take_all();
         let new = opened.new;
         self.session = Some(SessionView::new(opened, self.now));

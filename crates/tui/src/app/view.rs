@@ -2,11 +2,14 @@
 
 use super::{App, Overlay, status, work};
 use crate::{
-    composer::Shown,
+    keys::listing,
     limits::{COMPOSER_ROWS, PANEL_ROWS},
+    look::Look,
     screens::frame::{Frame, Screen},
+    shown::Shown,
     text::row::Row,
     theme::Role,
+    transcript::{Step, rows::Paint},
 };
 use work::Drawing;
 
@@ -22,12 +25,14 @@ impl App {
         let rows = usize::from(self.rows);
         match (&mut self.overlay, self.options.screen) {
             (Overlay::Transcript(view), _) => {
-                let live = view.rows(&self.transcript, &self.options.look, rows);
-                let cursor = view.cursor(&self.options.look, rows);
-                Frame { commit: Vec::new(), live, cursor }
+                let look = &self.options.look;
+                let (transcript, highlighter, now) = (&self.transcript, &self.highlighter, self.now);
+                let shown = view.rows(&Paint { transcript, look, highlighter, now }, rows);
+                Frame { commit: Vec::new(), live: shown.rows, cursor: shown.cursor }
             }
             (_, Screen::Full) => self.full(rows),
-            (_, Screen::Inline | Screen::Plain) => self.inline(rows),
+            (_, Screen::Inline) => self.inline(rows),
+            (_, Screen::Plain) => self.plain_frame(),
         }
     }
 
@@ -39,11 +44,11 @@ impl App {
         };
         let lower = self.lower(most);
         let room = most.saturating_sub(lower.rows.len() + 1);
-        let fed = self.feed.next(&self.transcript, &self.options.look, room.max(1));
-        let mut live = fed.tail;
+        let step = self.step(&self.options.look.clone(), room.max(1));
+        let mut live = step.tail;
         let above = live.len();
         live.extend(lower.rows);
-        Frame { commit: fed.commit, live, cursor: below(lower.cursor, above) }
+        Frame { commit: step.commit, live, cursor: below(lower.cursor, above) }
     }
 
     /// Returns the whole screen: the transcript, and below it the composer.
@@ -54,10 +59,20 @@ impl App {
         };
         let lower = self.lower(most);
         let room = rows.saturating_sub(lower.rows.len());
-        let mut live = self.page.rows(&self.transcript, &self.options.look, room);
+        let (look, now) = (&self.options.look, self.now);
+        let (transcript, highlighter) = (&self.transcript, &self.highlighter);
+        let mut live = self.page.rows(&Paint { transcript, look, highlighter, now }, room).rows;
         live.resize(room, Row::empty());
         live.extend(lower.rows);
         Frame { commit: Vec::new(), live, cursor: below(lower.cursor, room) }
+    }
+
+    /// Takes the rows that are finished now, and those of the unfinished tail.
+    pub(super) fn step(&mut self, look: &Look, tail_height: usize) -> Step {
+        let (transcript, highlighter, now) = (&self.transcript, &self.highlighter, self.now);
+        let step = self.feed.step(&Paint { transcript, look, highlighter, now }, tail_height);
+        self.colouring = step.is_waiting;
+        step
     }
 
     /// Returns the rows below the transcript: panels, waiting messages, composer and status.
@@ -65,10 +80,10 @@ impl App {
         let look = &self.options.look;
         let drawing = Drawing { look, now: self.now, today: self.today, animation: self.options.animation };
         if let Overlay::List(list) = &self.overlay {
-            return list.picker.rows(&look.theme, width(look.width), most);
+            return list.picker.rows(look, most);
         }
         if let Overlay::Keys(top) = &self.overlay {
-            let mut rows = self.options.bindings.rows(look);
+            let mut rows = listing::rows(&self.options.bindings, look);
             let last = rows.len().saturating_sub(most.saturating_sub(1));
             rows.drain(..(*top).min(last));
             rows.truncate(most.saturating_sub(1));
@@ -96,13 +111,13 @@ impl App {
         }
         rows.extend(work::waiting(&self.waiting, drawing));
         let room = most.saturating_sub(rows.len() + 1).clamp(1, COMPOSER_ROWS);
-        let composer = self.composer.rows(&look.theme, width(look.width), room);
+        let composer = self.composer.rows(look, room);
         if cursor.is_none() && !matches!(self.overlay, Overlay::Work(_)) && !self.asks.has_focus() {
             cursor = below(composer.cursor, rows.len());
         }
         rows.extend(composer.rows);
         let room = most.saturating_sub(rows.len() + 1);
-        rows.extend(self.composer.completion_rows(&look.theme, width(look.width), room));
+        rows.extend(self.composer.completion_rows(look, room));
         rows.push(self.last_row(drawing));
         Shown { rows, cursor }
     }
@@ -119,7 +134,7 @@ impl App {
     /// Returns the composer and one word, for a screen that is too small for more.
     fn tiny(&mut self) -> Frame {
         let look = &self.options.look;
-        let composer = self.composer.rows(&look.theme, width(look.width), 1);
+        let composer = self.composer.rows(look, 1);
         let mut live = composer.rows;
         if self.rows > 1 {
             let word = match (self.asks.is_empty(), self.is_running()) {
@@ -133,10 +148,6 @@ impl App {
         }
         Frame { commit: Vec::new(), live, cursor: composer.cursor }
     }
-}
-
-fn width(columns: usize) -> u16 {
-    u16::try_from(columns).unwrap_or(u16::MAX)
 }
 
 /// Moves a cursor down by rows that were put above it.
