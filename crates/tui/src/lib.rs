@@ -19,5 +19,8 @@ pub mod keys;
 pub mod limits;
 pub mod look;
 pub mod markdown;
+pub mod panel;
+pub mod picker;
+pub mod shown;
 pub mod text;
 pub mod theme;

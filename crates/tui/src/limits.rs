@@ -78,3 +78,14 @@ pub(crate) const DIFF_LINES: usize = 1_000;
 pub(crate) const DIFF_LINE_BYTES: usize = 1_000;
 /// Bytes of a file that lines are compared of; a longer one is shown by its numbers of lines only.
 pub(crate) const DIFF_FILE_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long nothing may have been typed before a question takes the focus by itself.
+pub const FOCUS_PAUSE: Duration = Duration::from_secs(1);
+/// How long keys are ignored after a question got the focus.
+pub const FOCUS_GRACE: Duration = Duration::from_millis(400);
+/// Rows of a command, a text or a diff that a question shows before `v` shows the rest.
+pub const PANEL_CONTENT_ROWS: usize = 12;
+/// Cells from which on a diff is shown side by side.
+pub const SIDE_BY_SIDE_CELLS: usize = 140;
+/// Rows of texts that a question shows in all.
+pub const PANEL_WHOLE_ROWS: usize = 5_000;
