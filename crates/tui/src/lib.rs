@@ -1,0 +1,16 @@
+//! The terminal interface: a client of the runtime that a person types into.
+//!
+//! Architecture Invariant: this crate must never name a wire, a vendor or a store, and must never
+//! decide a permission. It shows the events of a session, answers its questions with what the user
+//! types, and sends prompts through its handle. Every string from outside passes the sanitiser
+//! before it becomes a cell, and `terminal` is the only module that writes to the terminal.
+//!
+//! Read `app/mod.rs` first.
+
+pub mod highlight;
+pub mod input;
+pub mod limits;
+pub mod look;
+pub mod markdown;
+pub mod text;
+pub mod theme;

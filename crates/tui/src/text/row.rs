@@ -1,0 +1,67 @@
+//! One line of styled text.
+
+use super::measure::Measure;
+use ratatui_core::text::{Line, Span};
+
+/// One line of text for the terminal, sanitised and styled.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Row {
+    /// The text with its styles. Contains no line break and no control character.
+    pub line: Line<'static>,
+    /// How a line that is wider than the terminal is shown.
+    pub overflow: Overflow,
+}
+
+/// How a row that is wider than the terminal is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overflow {
+    /// It is wrapped already; what is too wide after a resize is wrapped by the terminal if it was
+    /// committed, and cut in the live region.
+    #[default]
+    Wrapped,
+    /// A logical line of code, output or a diff: the terminal wraps it in the scrollback, so that a
+    /// selection copies the original line; elsewhere it is cut or wrapped at any cell.
+    Logical,
+}
+
+impl Row {
+    /// Creates a row that is wrapped already.
+    pub fn new(line: impl Into<Line<'static>>) -> Self {
+        Self { line: line.into(), overflow: Overflow::Wrapped }
+    }
+
+    /// Creates a row of a logical line, which may be wider than the terminal.
+    pub fn logical(line: impl Into<Line<'static>>) -> Self {
+        Self { line: line.into(), overflow: Overflow::Logical }
+    }
+
+    /// Creates an empty row.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Returns its text without styles.
+    pub fn plain(&self) -> String {
+        self.line.spans.iter().map(|span| span.content.as_ref()).collect()
+    }
+
+    /// Returns its width in cells, with ambiguous characters as narrow.
+    pub fn width(&self) -> usize {
+        Measure::default().line(&self.line)
+    }
+
+    /// Puts a span before the row, such as a gutter.
+    #[must_use]
+    pub fn after(mut self, span: Span<'static>) -> Self {
+        if !span.content.is_empty() {
+            self.line.spans.insert(0, span);
+        }
+        self
+    }
+}
+
+impl From<Span<'static>> for Row {
+    fn from(span: Span<'static>) -> Self {
+        Self::new(span)
+    }
+}
