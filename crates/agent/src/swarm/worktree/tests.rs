@@ -30,6 +30,22 @@ impl Repository {
         Git { system: &self.system, cwd: self.folder.clone() }.run(args).await.unwrap()
     }
 
+    /// Runs git as a user would, with what the repository names; returns whether it succeeded.
+    async fn plain_git(&self, args: &[&str]) -> bool {
+        let command = PipedCommand {
+            program: "git".to_owned(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            cwd: self.folder.clone(),
+            inherit: INHERITED.map(str::to_owned).to_vec(),
+            env: Vec::new(),
+            error_limit: GIT_OUTPUT_BYTES,
+        };
+        let mut git = self.system.spawn_piped(command).await.unwrap();
+        drop((git.input, git.output));
+        while git.process.next_output().await.is_some() {}
+        git.process.wait().await.unwrap().success()
+    }
+
     async fn write(&self, name: &str, text: &str) {
         self.system.write_text(&self.folder.join(name), text).await.unwrap();
     }
@@ -154,12 +170,8 @@ async fn missing_content_is_not_fetched_by_a_program_of_the_repository() {
     assert!(error.contains("git worktree failed"), "{error}");
     assert!(!repository.exists(&ran).await, "no transport ran");
     // The same command as a user would run it does start the program.
-    let plain = std::process::Command::new("git")
-        .args(["worktree", "add", "--detach", "../plain"])
-        .current_dir(repository.folder.as_str())
-        .output()
-        .unwrap();
-    assert!(!plain.status.success() && repository.exists(&ran).await, "{plain:?}");
+    assert!(!repository.plain_git(&["worktree", "add", "--detach", "../plain"]).await);
+    assert!(repository.exists(&ran).await);
 }
 
 #[tokio::test]
@@ -181,20 +193,8 @@ async fn every_transport_is_refused() {
 #[tokio::test]
 async fn submodules_are_not_checked_out() {
     let (repository, module) = (Repository::new().await, Repository::new().await);
-    let add = std::process::Command::new("git")
-        .args([
-            "-c",
-            "protocol.file.allow=always",
-            "submodule",
-            "--quiet",
-            "add",
-            module.folder.as_str(),
-            "module",
-        ])
-        .current_dir(repository.folder.as_str())
-        .output()
-        .unwrap();
-    assert!(add.status.success(), "{add:?}");
+    let add = ["-c", "protocol.file.allow=always", "submodule", "add", module.folder.as_str(), "module"];
+    assert!(repository.plain_git(&add).await);
     repository.git(&["commit", "--quiet", "-m", "a submodule"]).await;
     repository.git(&["config", "submodule.recurse", "true"]).await;
     repository.git(&["config", "submodule.module.update", "checkout"]).await;
