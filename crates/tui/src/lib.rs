@@ -26,6 +26,7 @@ pub mod run;
 pub mod screens;
 pub mod shown;
 pub mod terminal;
+pub mod shown;
 pub mod text;
 pub mod theme;
 pub mod transcript;

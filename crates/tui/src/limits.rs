@@ -162,3 +162,13 @@ pub const COMPOSER_ROWS: usize = 12;
 pub const PANEL_ROWS: usize = 20;
 /// How often plain mode says that a turn still runs.
 pub const HEARTBEAT: Duration = Duration::from_secs(20);
+/// How long nothing may have been typed before a question takes the focus by itself.
+pub const FOCUS_PAUSE: Duration = Duration::from_secs(1);
+/// How long keys are ignored after a question got the focus.
+pub const FOCUS_GRACE: Duration = Duration::from_millis(400);
+/// Rows of a command, a text or a diff that a question shows before `v` shows the rest.
+pub const PANEL_CONTENT_ROWS: usize = 12;
+/// Cells from which on a diff is shown side by side.
+pub const SIDE_BY_SIDE_CELLS: usize = 140;
+/// Rows of texts that a question shows in all.
+pub const PANEL_WHOLE_ROWS: usize = 5_000;

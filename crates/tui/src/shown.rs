@@ -37,6 +37,8 @@ pub(crate) fn field_row(name: &str, field: &Field, state: &str, look: &Look) -> 
         Span::styled(name, look.style(Role::User)),
         Span::styled(text, look.style(Role::Text)),
     ];
+    let mut spans =
+        vec![Span::styled(name, look.style(Role::User)), Span::styled(text, look.style(Role::Text))];
     if stated > 0 {
         spans.push(Span::styled(gap, look.style(Role::Text)));
         spans.push(Span::styled(state, look.style(Role::Dim)));
