@@ -97,7 +97,7 @@ pub async fn run(
     }
     match thread.join() {
         Ok(shown) => shown.map(|()| session),
-        Err(panic) => Err(RunError::Panicked(agent::panic_text(&*panic))),
+        Err(panic) => Err(RunError::Panicked(agent::panic_text(&*panic).to_owned())),
     }
 }
 

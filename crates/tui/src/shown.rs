@@ -33,10 +33,6 @@ pub(crate) fn field_row(name: &str, field: &Field, state: &str, look: &Look) -> 
     let room = width.saturating_sub(named + stated + usize::from(stated > 0)).max(1);
     let (text, column) = field.shown(room, measure);
     let gap = " ".repeat(width.saturating_sub(named + measure.text(&text) + stated));
-    let mut spans = vec![
-        Span::styled(name, look.style(Role::User)),
-        Span::styled(text, look.style(Role::Text)),
-    ];
     let mut spans =
         vec![Span::styled(name, look.style(Role::User)), Span::styled(text, look.style(Role::Text))];
     if stated > 0 {

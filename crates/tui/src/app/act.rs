@@ -6,8 +6,8 @@ use crate::{
     driver::request::Request,
     input::{Input, Key},
     keys::{Action, Place, Pressed, Situation},
-    limits::{LEAVE_PAUSE, SCROLL_ROWS},
-    transcript::View,
+    limits::LEAVE_PAUSE,
+    transcript::rows::Paint,
 };
 use agent::Mode;
 use std::time::Duration;
@@ -37,8 +37,10 @@ impl App {
                 Vec::new()
             }
             Input::Scroll(rows) => {
-                if let Overlay::Transcript(view) = &mut self.overlay {
-                    view.scroll(&self.transcript, &self.options.look, i64::from(rows) * SCROLL_ROWS);
+                if let Overlay::Transcript(reading) = &mut self.overlay {
+                    let transcript = reading.of.as_ref().unwrap_or(&self.transcript);
+                    let (look, highlighter, now) = (&self.options.look, &self.highlighter, self.now);
+                    reading.view.scroll(&Paint { transcript, look, highlighter, now }, i64::from(rows));
                 }
                 Vec::new()
             }
@@ -123,7 +125,11 @@ impl App {
                     return self.list_changed();
                 }
             }
-            (Overlay::Transcript(view), _) => view.key(&self.transcript, &self.options.look, key),
+            (Overlay::Transcript(reading), _) => {
+                let transcript = reading.of.as_ref().unwrap_or(&self.transcript);
+                let (look, highlighter, now) = (&self.options.look, &self.highlighter, self.now);
+                reading.view.key(&Paint { transcript, look, highlighter, now }, key);
+            }
             (Overlay::Work(_) | Overlay::Keys(_), _) => {}
             (Overlay::None, Place::Composer | Place::Search) => {
                 self.composer.key(key);
@@ -264,13 +270,12 @@ impl App {
     fn toggle_transcript(&mut self) -> Vec<Effect> {
         self.overlay = match self.overlay {
             Overlay::Transcript(_) => Overlay::None,
-            _ => Overlay::Transcript(Box::new(View::new(&self.transcript))),
+            _ => Overlay::Transcript(Box::default()),
         };
         self.screen_of_overlay()
     }
 
     fn in_transcript(&mut self, action: Action) -> Vec<Effect> {
-        let look = &self.options.look;
         match &mut self.overlay {
             Overlay::Keys(top) => match action {
                 Action::ScrollDown => *top += 1,
@@ -280,18 +285,23 @@ impl App {
                 Action::TranscriptClose => self.overlay = Overlay::None,
                 _ => {}
             },
-            Overlay::Transcript(view) => match action {
-                Action::TranscriptClose if !view.is_searching() => {
-                    self.overlay = Overlay::None;
-                    return self.screen_of_overlay();
-                }
-                Action::Copy | Action::CopyCode => {
-                    if let Some(text) = view.copied(&self.transcript, look, action) {
-                        return vec![Effect::Copy(text)];
+            Overlay::Transcript(reading) => {
+                let transcript = reading.of.as_ref().unwrap_or(&self.transcript);
+                let (look, highlighter, now) = (&self.options.look, &self.highlighter, self.now);
+                let paint = Paint { transcript, look, highlighter, now };
+                match action {
+                    Action::TranscriptClose if !reading.view.is_searching() => {
+                        self.overlay = Overlay::None;
+                        return self.screen_of_overlay();
                     }
+                    Action::Copy | Action::CopyCode => {
+                        if let Some(text) = reading.view.copied(&paint, action) {
+                            return vec![Effect::Copy(text)];
+                        }
+                    }
+                    action => reading.view.act(&paint, usize::from(self.rows), action),
                 }
-                action => view.act(&self.transcript, look, usize::from(self.rows), action),
-            },
+            }
             _ => {}
         }
         Vec::new()

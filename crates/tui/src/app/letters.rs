@@ -1,13 +1,13 @@
 //! What the runtime delivers: events, questions and the results of requests.
 
 use super::{
-    App, Overlay,
+    App, Overlay, Reading,
     effect::{Effect, Occasion},
     session::SessionView,
 };
 use crate::{
     client::{asks::Asked, mailbox::Letter},
-    composer::{History, Part, Sources},
+    composer::{Composer, History, Part, Sources},
     driver::{
         reply::{Attachment, OpenedSession, Reply},
         request::{Request, When, Which},
@@ -15,6 +15,7 @@ use crate::{
     limits::LONG_TURN,
     theme::Role,
     panel::AskQueue,
+    screens::frame::Screen,
     transcript::{Feed, Transcript, view::View},
 };
 use agent::{SessionEvent, StopReason, TurnEnd};
@@ -36,12 +37,16 @@ impl App {
                     Asked::Permission(_) => Occasion::Permission,
                     Asked::Question(_) => Occasion::Question,
                 };
-                self.asks.push(id, *asked);
+                match self.options.screen {
+                    Screen::Plain => self.plain.ask(id, *asked),
+                    Screen::Inline | Screen::Full => self.asks.push(id, *asked),
+                }
                 let long = self.turn_is_long();
                 self.notify(occasion, long)
             }
             Letter::Withdrawn(id) => {
                 self.asks.withdraw(id, self.now);
+                self.plain.withdraw(id);
                 Vec::new()
             }
             Letter::Reply(reply) => self.reply(*reply),
@@ -113,11 +118,12 @@ impl App {
             Reply::Models(models) => self.models_listed(models),
             Reply::Sessions(sessions) => self.sessions_listed(sessions),
             Reply::Turns(turns) => self.turns_listed(&turns),
+            Reply::SubagentTranscript(events) => return self.show_subagent(&events),
             Reply::Files(files) => {
                 let sources = self.composer.sources().clone();
                 self.composer.set_sources(Sources { files: Arc::new(files), loading: false, ..sources });
             }
-            Reply::History(entries) => self.composer.set_history(History::new(entries)),
+            Reply::History(entries) => self.composer = Composer::new(History::new(entries), self.options.look.clone()),
             Reply::Image(image) => self.attach(*image),
             Reply::Paste(text) => self.composer.paste(&text),
             Reply::Done(text) => self.tell(&text),
@@ -146,6 +152,15 @@ impl App {
             self.tell(if new { "a new session" } else { "the session is open" });
         }
         vec![Effect::Request(Request::ListFiles)]
+    }
+
+    /// Shows the transcript of a subagent until it is closed.
+    fn show_subagent(&mut self, events: &[SessionEvent]) -> Vec<Effect> {
+        let cwd = self.session.as_ref().map(|session| session.cwd.clone());
+        let mut transcript = Transcript::new(cwd);
+        events.iter().for_each(|event| transcript.apply(event));
+        self.overlay = Overlay::Transcript(Box::new(Reading { of: Some(transcript), view: View::default() }));
+        self.screen_of_overlay()
     }
 
     /// Passes the commands of the session and of the interface to the composer.

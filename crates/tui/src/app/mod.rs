@@ -101,11 +101,19 @@ enum Overlay {
     /// A list to choose from.
     List(Box<List>),
     /// The transcript.
-    Transcript(Box<View>),
+    Transcript(Box<Reading>),
     /// Plan and subagents, with the selected one.
     Work(usize),
     /// The keys, scrolled by a number of rows.
     Keys(usize),
+}
+
+/// A transcript that is read.
+#[derive(Default)]
+struct Reading {
+    /// The transcript of a subagent; otherwise it is the session's.
+    of: Option<Transcript>,
+    view: View,
 }
 
 /// A message of the interface to the user, shown until the next key or for a few seconds.
@@ -182,7 +190,7 @@ impl App {
     fn resize(&mut self, columns: u16, rows: u16) {
         self.options.look.width = usize::from(columns);
         self.rows = rows;
-        self.composer.set_width(columns);
+        self.composer.set_look(self.options.look.clone());
     }
 
     /// Gives a waiting question the focus, if the rule allows it.

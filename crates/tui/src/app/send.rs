@@ -8,7 +8,9 @@ use super::{
 use crate::{
     composer::{Fragment, Message, Part, Sent, Token},
     driver::request::{Request, When, Which},
+    look::Look,
     screens::frame::Screen,
+    transcript::{Body, Feed, rows::Fold},
 };
 use agent::{Content, one_line};
 use std::collections::HashMap;
@@ -109,13 +111,13 @@ impl App {
             UiCommand::Theme => self.choose_theme(argument),
             UiCommand::Sessions => self.list_sessions(argument),
             UiCommand::Permissions => self.list_permission_modes(),
-            UiCommand::Copy => match self.transcript.last_answer() {
+            UiCommand::Copy => match self.last_answer() {
                 Some(text) => vec![Effect::Copy(text)],
                 None => self.fail("there is no answer to copy yet"),
             },
             UiCommand::Export if argument.is_empty() => self.fail("write the name of the file: /export FILE"),
             UiCommand::Export => {
-                let (path, text) = (argument.to_owned(), self.transcript.as_text());
+                let (path, text) = (argument.to_owned(), self.as_lines());
                 request(Request::Export { path, text })
             }
             UiCommand::Image if argument.is_empty() => self.fail("write the path of the image: /image FILE"),
@@ -128,10 +130,27 @@ impl App {
                 Vec::new()
             }
             UiCommand::Redraw => {
-                self.feed = crate::transcript::Feed::default();
+                self.feed = Feed::default();
                 Vec::new()
             }
         }
+    }
+
+    /// Returns the last answer of the model.
+    fn last_answer(&self) -> Option<String> {
+        let cells = self.transcript.cells().iter().rev();
+        cells.map(|cell| &cell.body).find_map(|body| match body {
+            Body::Answer(said) => Some(agent::sanitise(&said.text)),
+            _ => None,
+        })
+    }
+
+    /// Returns the whole transcript as lines.
+    fn as_lines(&self) -> String {
+        let look = Look::plain();
+        let paint = self.paint(&look);
+        let rows = (0..self.transcript.cells().len()).flat_map(|cell| paint.rows(cell, Fold::Whole));
+        rows.map(|row| row.plain() + "\n").collect()
     }
 
     /// Drops the bytes of images that no message refers to any more.

@@ -10,7 +10,7 @@ use agent::PermissionMode;
 use ratatui_core::text::{Line, Span};
 
 /// Returns the status row. What does not fit is left out, the least important part first.
-pub fn status(view: &SessionView, look: &Look) -> Row {
+pub(super) fn status(view: &SessionView, look: &Look) -> Row {
     let mut parts = parts(view);
     while parts.len() > 1 && joined_width(&parts, look.measure) > look.width {
         let least = parts.iter().enumerate().min_by_key(|(_, part)| part.rank).map(|(index, _)| index);

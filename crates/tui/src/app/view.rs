@@ -24,10 +24,11 @@ impl App {
         }
         let rows = usize::from(self.rows);
         match (&mut self.overlay, self.options.screen) {
-            (Overlay::Transcript(view), _) => {
+            (Overlay::Transcript(reading), _) => {
                 let look = &self.options.look;
-                let (transcript, highlighter, now) = (&self.transcript, &self.highlighter, self.now);
-                let shown = view.rows(&Paint { transcript, look, highlighter, now }, rows);
+                let transcript = reading.of.as_ref().unwrap_or(&self.transcript);
+                let (highlighter, now) = (&self.highlighter, self.now);
+                let shown = reading.view.rows(&Paint { transcript, look, highlighter, now }, rows);
                 Frame { commit: Vec::new(), live: shown.rows, cursor: shown.cursor }
             }
             (_, Screen::Full) => self.full(rows),
@@ -111,13 +112,13 @@ impl App {
         }
         rows.extend(work::waiting(&self.waiting, drawing));
         let room = most.saturating_sub(rows.len() + 1).clamp(1, COMPOSER_ROWS);
-        let composer = self.composer.rows(look, room);
+        let composer = self.composer.rows(room);
         if cursor.is_none() && !matches!(self.overlay, Overlay::Work(_)) && !self.asks.has_focus() {
             cursor = below(composer.cursor, rows.len());
         }
         rows.extend(composer.rows);
         let room = most.saturating_sub(rows.len() + 1);
-        rows.extend(self.composer.completion_rows(look, room));
+        rows.extend(self.composer.completion_rows(room));
         rows.push(self.last_row(drawing));
         Shown { rows, cursor }
     }
@@ -134,7 +135,7 @@ impl App {
     /// Returns the composer and one word, for a screen that is too small for more.
     fn tiny(&mut self) -> Frame {
         let look = &self.options.look;
-        let composer = self.composer.rows(look, 1);
+        let composer = self.composer.rows(1);
         let mut live = composer.rows;
         if self.rows > 1 {
             let word = match (self.asks.is_empty(), self.is_running()) {

@@ -3,7 +3,7 @@
 use super::request::PromptId;
 use crate::composer::Entry;
 use agent::{
-    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionId, SessionRecord, SessionState, SlashCommand,
+    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState, SlashCommand,
     TurnError,
 };
 use system::AbsPath;
@@ -25,6 +25,8 @@ pub enum Reply {
     Sessions(Vec<ListedSession>),
     /// The turns that changed files.
     Turns(Vec<Checkpoint>),
+    /// The events of a subagent's session so far.
+    SubagentTranscript(Vec<SessionEvent>),
     /// The files of the project, relative to the session's directory.
     Files(Vec<String>),
     /// The history of messages, the oldest first; each with whether it was written in this

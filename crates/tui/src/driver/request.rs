@@ -89,6 +89,8 @@ pub enum Request {
     ListFiles,
     /// Cancels a subagent.
     CancelSubagent(String),
+    /// Shows the transcript of a subagent's session.
+    ShowSubagent(SessionId),
     /// Reads the image or the text in the clipboard.
     ReadClipboard,
     /// Passes a text to the local clipboard's program, if there is one.

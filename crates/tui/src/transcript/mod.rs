@@ -9,6 +9,7 @@ pub mod cell;
 pub mod feed;
 pub mod output;
 pub mod rows;
+pub mod view;
 #[cfg(test)]
 mod tests;
 
