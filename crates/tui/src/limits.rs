@@ -2,6 +2,14 @@
 
 use std::time::Duration;
 
+/// The bytes of streamed text that may wait for the terminal before the model's stream is paused.
+pub const MAILBOX_BYTES: usize = 256 << 10;
+
+/// The events that may wait for the terminal before a stored session is read on.
+pub const MAILBOX_LETTERS: usize = 4_096;
+
+/// The most sessions that a list of sessions holds.
+pub const SESSIONS_LISTED: usize = 200;
 /// Cells between two tab stops.
 pub(crate) const TAB_CELLS: usize = 4;
 /// Characters of one grapheme cluster that are shown; a pile of combining marks is cut.
@@ -76,3 +84,27 @@ pub(crate) const CELL_LINES: usize = 20_000;
 pub(crate) const HIGHLIGHT_WAIT: Duration = Duration::from_millis(200);
 /// Cells after an unfinished one that the tail shows.
 pub(crate) const TAIL_CELLS: usize = 64;
+/// Keys in one sequence of a binding.
+pub const SEQUENCE_KEYS: usize = 2;
+/// The longest pause between two keys of a sequence.
+pub const SEQUENCE_PAUSE: Duration = Duration::from_secs(1);
+/// Characters of a query that a list is searched for.
+pub const QUERY_CHARS: usize = 200;
+/// Lines of a pasted text above which it becomes a token.
+pub const PASTE_LINES: usize = 10;
+/// Characters of a pasted text above which it becomes a token.
+pub const PASTE_CHARS: usize = 1_000;
+/// Steps that undo goes back.
+pub const UNDO_STEPS: usize = 200;
+/// Text that undo keeps, in bytes; the last step is always kept.
+pub const UNDO_BYTES: usize = 4 << 20;
+/// Cut texts that can be inserted again.
+pub const KILLS: usize = 32;
+/// Messages that the history has.
+pub const HISTORY_ENTRIES: usize = 10_000;
+/// The longest message that the history keeps, in bytes.
+pub const HISTORY_ENTRY_BYTES: usize = 64 << 10;
+/// Completions that are listed.
+pub const COMPLETIONS: usize = 200;
+/// Characters of a text of one line: a query, a reason, an answer.
+pub const FIELD_CHARS: usize = 4_000;
