@@ -108,3 +108,14 @@ pub const HISTORY_ENTRY_BYTES: usize = 64 << 10;
 pub const COMPLETIONS: usize = 200;
 /// Characters of a text of one line: a query, a reason, an answer.
 pub const FIELD_CHARS: usize = 4_000;
+
+/// How long nothing may have been typed before a question takes the focus by itself.
+pub const FOCUS_PAUSE: Duration = Duration::from_secs(1);
+/// How long keys are ignored after a question got the focus.
+pub const FOCUS_GRACE: Duration = Duration::from_millis(400);
+/// Rows of a command, a text or a diff that a question shows before `v` shows the rest.
+pub const PANEL_CONTENT_ROWS: usize = 12;
+/// Cells from which on a diff is shown side by side.
+pub const SIDE_BY_SIDE_CELLS: usize = 140;
+/// Rows of texts that a question shows in all.
+pub const PANEL_WHOLE_ROWS: usize = 5_000;
