@@ -81,6 +81,45 @@ pub(crate) const HIGHLIGHT_BLOCKS: usize = 64;
 /// Jobs that may wait for the highlighter; further code is plain.
 pub(crate) const HIGHLIGHT_JOBS: usize = 4_096;
 
+/// Unchanged lines that are shown before and after a change.
+pub(crate) const DIFF_CONTEXT: u32 = 2;
+/// Lines of a file's diff that are kept.
+pub(crate) const DIFF_LINES: usize = 1_000;
+/// Bytes of a line of a diff that are kept.
+pub(crate) const DIFF_LINE_BYTES: usize = 1_000;
+/// Bytes of a file that lines are compared of; a longer one is shown by its numbers of lines only.
+pub(crate) const DIFF_FILE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bytes of a call's output that are kept while it runs; the end of it.
+pub(crate) const OUTPUT_BYTES: usize = 256 * 1024;
+/// Bytes of the output of all calls that are kept; beyond that, the oldest ones are shortened.
+pub(crate) const OUTPUTS_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of an output that are kept when it is shortened; the end of it.
+pub(crate) const SHORT_OUTPUT_BYTES: usize = 400;
+/// Characters of a title or a name in a cell.
+pub(crate) const TITLE_CHARS: usize = 400;
+/// Bytes of a command line that are kept.
+pub(crate) const COMMAND_BYTES: usize = 8 * 1024;
+/// Lines of a message of the user that are shown folded.
+pub(crate) const FOLDED_PROMPT_LINES: usize = 20;
+/// Rows of reasoning that are shown folded.
+pub(crate) const FOLDED_THOUGHT_ROWS: usize = 3;
+/// Lines of the output of a command that are shown folded.
+pub(crate) const FOLDED_OUTPUT_LINES: usize = 3;
+/// Lines of the error of a call that are shown folded.
+pub(crate) const FOLDED_ERROR_LINES: usize = 6;
+/// Lines of a diff that are shown folded.
+pub(crate) const FOLDED_DIFF_LINES: usize = 12;
+/// Bytes of reasoning that its folded rows are made of.
+pub(crate) const FOLDED_THOUGHT_BYTES: usize = 2_000;
+/// Bytes of a line of output that are shown.
+pub(crate) const SHOWN_LINE_BYTES: usize = 16 * 1024;
+/// Lines of one cell that the transcript shows.
+pub(crate) const CELL_LINES: usize = 20_000;
+/// How long a line of code may wait for its colours before it is committed without.
+pub(crate) const HIGHLIGHT_WAIT: Duration = Duration::from_millis(200);
+/// Cells after an unfinished one that the tail shows.
+pub(crate) const TAIL_CELLS: usize = 64;
 /// Keys in one sequence of a binding.
 pub const SEQUENCE_KEYS: usize = 2;
 /// The longest pause between two keys of a sequence.
@@ -105,3 +144,14 @@ pub const HISTORY_ENTRY_BYTES: usize = 64 << 10;
 pub const COMPLETIONS: usize = 200;
 /// Characters of a text of one line: a query, a reason, an answer.
 pub const FIELD_CHARS: usize = 4_000;
+
+/// How long nothing may have been typed before a question takes the focus by itself.
+pub const FOCUS_PAUSE: Duration = Duration::from_secs(1);
+/// How long keys are ignored after a question got the focus.
+pub const FOCUS_GRACE: Duration = Duration::from_millis(400);
+/// Rows of a command, a text or a diff that a question shows before `v` shows the rest.
+pub const PANEL_CONTENT_ROWS: usize = 12;
+/// Cells from which on a diff is shown side by side.
+pub const SIDE_BY_SIDE_CELLS: usize = 140;
+/// Rows of texts that a question shows in all.
+pub const PANEL_WHOLE_ROWS: usize = 5_000;
