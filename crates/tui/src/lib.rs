@@ -21,6 +21,7 @@ pub mod limits;
 pub mod look;
 pub mod markdown;
 pub mod panel;
+pub mod picker;
 pub mod run;
 pub mod screens;
 pub mod shown;
