@@ -1,12 +1,17 @@
 //! What the user does: keys, pastes and changes of the terminal.
 
-use super::{App, Overlay, effect::Effect};
+use super::{
+    App, Overlay,
+    effect::Effect,
+    reading::Read,
+};
 use crate::{
     composer::Outcome,
     driver::request::Request,
-    input::{Input, Key},
+    input::{Input, Key, KeyCode},
     keys::{Action, Place, Pressed, Situation},
     limits::LEAVE_PAUSE,
+    screens::frame::Screen,
     transcript::rows::Paint,
 };
 use agent::Mode;
@@ -38,9 +43,15 @@ impl App {
             }
             Input::Scroll(rows) => {
                 if let Overlay::Transcript(reading) = &mut self.overlay {
-                    let transcript = reading.of.as_ref().unwrap_or(&self.transcript);
+                    let transcript = self.of_subagent.as_ref().unwrap_or(&self.transcript);
                     let (look, highlighter, now) = (&self.options.look, &self.highlighter, self.now);
-                    reading.view.scroll(&Paint { transcript, look, highlighter, now }, i64::from(rows));
+                    let paint = Paint { transcript, look, highlighter, now };
+                    reading.scroll(&paint, isize::try_from(rows).unwrap_or_default());
+                } else if self.options.screen == Screen::Full {
+                    let (transcript, look) = (&self.transcript, &self.options.look);
+                    let (highlighter, now) = (&self.highlighter, self.now);
+                    let paint = Paint { transcript, look, highlighter, now };
+                    self.page.scroll(isize::try_from(rows).unwrap_or_default(), &paint);
                 }
                 Vec::new()
             }
@@ -102,6 +113,9 @@ impl App {
         self.taking_over = None;
         let leaving = self.leaving.take();
         let situation = self.situation();
+        if self.typed_into_search(key) {
+            return Vec::new();
+        }
         let pressed = self.reader.press(&self.options.bindings, &situation, key, self.now);
         if situation.place == Place::Composer || situation.place == Place::Search {
             self.asks.typed(self.now);
@@ -117,6 +131,23 @@ impl App {
         }
     }
 
+    /// Takes a key of the transcript's search while its query is typed.
+    fn typed_into_search(&mut self, key: Key) -> bool {
+        let Overlay::Transcript(reading) = &mut self.overlay else { return false };
+        if !reading.is_typing() {
+            return false;
+        }
+        let transcript = self.of_subagent.as_ref().unwrap_or(&self.transcript);
+        let (look, highlighter, now) = (&self.options.look, &self.highlighter, self.now);
+        let paint = Paint { transcript, look, highlighter, now };
+        match key.code {
+            KeyCode::Enter => reading.end_typing(&paint, true),
+            KeyCode::Esc => reading.end_typing(&paint, false),
+            _ => reading.key(&paint, key),
+        }
+        true
+    }
+
     /// Takes a key that nothing is bound to.
     fn typed(&mut self, place: Place, key: Key) -> Vec<Effect> {
         match (&mut self.overlay, place) {
@@ -125,12 +156,7 @@ impl App {
                     return self.list_changed();
                 }
             }
-            (Overlay::Transcript(reading), _) => {
-                let transcript = reading.of.as_ref().unwrap_or(&self.transcript);
-                let (look, highlighter, now) = (&self.options.look, &self.highlighter, self.now);
-                reading.view.key(&Paint { transcript, look, highlighter, now }, key);
-            }
-            (Overlay::Work(_) | Overlay::Keys(_), _) => {}
+            (Overlay::Transcript(_) | Overlay::Work(_) | Overlay::Keys(_), _) => {}
             (Overlay::None, Place::Composer | Place::Search) => {
                 self.composer.key(key);
             }
@@ -272,6 +298,7 @@ impl App {
             Overlay::Transcript(_) => Overlay::None,
             _ => Overlay::Transcript(Box::default()),
         };
+        self.of_subagent = None;
         self.screen_of_overlay()
     }
 
@@ -286,20 +313,16 @@ impl App {
                 _ => {}
             },
             Overlay::Transcript(reading) => {
-                let transcript = reading.of.as_ref().unwrap_or(&self.transcript);
+                let transcript = self.of_subagent.as_ref().unwrap_or(&self.transcript);
                 let (look, highlighter, now) = (&self.options.look, &self.highlighter, self.now);
                 let paint = Paint { transcript, look, highlighter, now };
-                match action {
-                    Action::TranscriptClose if !reading.view.is_searching() => {
+                match reading.act(&paint, action) {
+                    Read::Shown => {}
+                    Read::Copied(text) => return vec![Effect::Copy(text)],
+                    Read::Closed => {
                         self.overlay = Overlay::None;
                         return self.screen_of_overlay();
                     }
-                    Action::Copy | Action::CopyCode => {
-                        if let Some(text) = reading.view.copied(&paint, action) {
-                            return vec![Effect::Copy(text)];
-                        }
-                    }
-                    action => reading.view.act(&paint, usize::from(self.rows), action),
                 }
             }
             _ => {}

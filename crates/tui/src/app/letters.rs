@@ -1,7 +1,7 @@
 //! What the runtime delivers: events, questions and the results of requests.
 
 use super::{
-    App, Overlay, Reading,
+    App, Overlay,
     effect::{Effect, Occasion},
     session::SessionView,
 };
@@ -159,7 +159,8 @@ impl App {
         let cwd = self.session.as_ref().map(|session| session.cwd.clone());
         let mut transcript = Transcript::new(cwd);
         events.iter().for_each(|event| transcript.apply(event));
-        self.overlay = Overlay::Transcript(Box::new(Reading { of: Some(transcript), view: View::default() }));
+        self.of_subagent = Some(transcript);
+        self.overlay = Overlay::Transcript(Box::default());
         self.screen_of_overlay()
     }
 

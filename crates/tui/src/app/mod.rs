@@ -9,6 +9,7 @@ pub mod effect;
 mod letters;
 mod lists;
 mod plain;
+mod reading;
 mod send;
 pub mod session;
 mod status;
@@ -33,6 +34,7 @@ use crate::{
 use agent::SessionId;
 use effect::Effect;
 use lists::List;
+use reading::Reading;
 use session::SessionView;
 use std::{collections::HashMap, time::Duration};
 use waiting::WaitingMessages;
@@ -70,6 +72,8 @@ pub struct App {
     /// Whether the events that arrive are read from the store.
     replaying: bool,
     transcript: Transcript,
+    /// The transcript of a subagent that is read in place of the session's.
+    of_subagent: Option<Transcript>,
     highlighter: Highlighter,
     feed: Feed,
     /// Whether lines of code wait for their colours.
@@ -108,14 +112,6 @@ enum Overlay {
     Keys(usize),
 }
 
-/// A transcript that is read.
-#[derive(Default)]
-struct Reading {
-    /// The transcript of a subagent; otherwise it is the session's.
-    of: Option<Transcript>,
-    view: View,
-}
-
 /// A message of the interface to the user, shown until the next key or for a few seconds.
 struct Message {
     role: Role,
@@ -135,6 +131,7 @@ impl App {
             session: None,
             replaying: false,
             transcript: Transcript::default(),
+            of_subagent: None,
             highlighter: Highlighter::default(),
             feed: Feed::default(),
             colouring: false,

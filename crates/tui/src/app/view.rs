@@ -26,9 +26,9 @@ impl App {
         match (&mut self.overlay, self.options.screen) {
             (Overlay::Transcript(reading), _) => {
                 let look = &self.options.look;
-                let transcript = reading.of.as_ref().unwrap_or(&self.transcript);
+                let transcript = self.of_subagent.as_ref().unwrap_or(&self.transcript);
                 let (highlighter, now) = (&self.highlighter, self.now);
-                let shown = reading.view.rows(&Paint { transcript, look, highlighter, now }, rows);
+                let shown = reading.rows(&Paint { transcript, look, highlighter, now }, rows);
                 Frame { commit: Vec::new(), live: shown.rows, cursor: shown.cursor }
             }
             (_, Screen::Full) => self.full(rows),
@@ -62,7 +62,7 @@ impl App {
         let room = rows.saturating_sub(lower.rows.len());
         let (look, now) = (&self.options.look, self.now);
         let (transcript, highlighter) = (&self.transcript, &self.highlighter);
-        let mut live = self.page.rows(&Paint { transcript, look, highlighter, now }, room).rows;
+        let mut live = self.page.rows(room, &Paint { transcript, look, highlighter, now });
         live.resize(room, Row::empty());
         live.extend(lower.rows);
         Frame { commit: Vec::new(), live, cursor: below(lower.cursor, room) }

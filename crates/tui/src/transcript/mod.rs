@@ -10,7 +10,6 @@ pub mod cell;
 pub mod feed;
 pub mod output;
 pub mod rows;
-pub mod view;
 #[cfg(test)]
 mod tests;
 pub mod view;
