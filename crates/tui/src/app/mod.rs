@@ -94,6 +94,8 @@ pub struct App {
     /// The prompt to send once the first session is open.
     first: Option<String>,
     plain: plain::PlainState,
+    /// Whether the list of sessions shows those of all directories.
+    everywhere: bool,
 }
 
 /// What is shown in place of, or above, the composer.
@@ -147,6 +149,7 @@ impl App {
             taking_over: None,
             first,
             plain: plain::PlainState::default(),
+            everywhere: false,
             options,
         };
         app.resize(columns, rows);

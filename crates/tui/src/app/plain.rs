@@ -27,6 +27,8 @@ pub(super) struct PlainState {
     /// Whether the prompt sign is on the last line.
     prompted: bool,
     begun: bool,
+    /// The page of the list that was printed last, from 0.
+    pub(super) page: usize,
 }
 
 impl PlainState {

@@ -31,6 +31,13 @@ impl App {
             Message::Prompt(parts) => parts,
         };
         if let [Part::Text(text)] = parts.as_slice()
+            && text.trim() == "/model"
+            && self.options.screen != Screen::Plain
+        {
+            effects.extend(Self::list_models());
+            return effects;
+        }
+        if let [Part::Text(text)] = parts.as_slice()
             && let Some((command, argument)) = commands::parse(text.trim_end())
         {
             let argument = argument.to_owned();

@@ -1,1 +1,0 @@
-//! A list to choose from.
