@@ -85,6 +85,20 @@ impl FileDiff {
         format!("+{} −{}", self.added, self.removed)
     }
 
+    /// Returns its lines as text: `+added`, `-removed`, ` unchanged`.
+    pub fn unified(&self) -> String {
+        let mut out = self.path.clone();
+        for line in &self.lines {
+            out.push_str(match line.change {
+                Change::Added => "\n+",
+                Change::Removed => "\n-",
+                Change::Unchanged => "\n ",
+            });
+            out.push_str(&line.text);
+        }
+        out
+    }
+
     fn compare(&mut self, old: &str, new: &str) {
         let input = InternedInput::new(old, new);
         let mut diff = Diff::compute(Algorithm::Histogram, &input);

@@ -288,13 +288,15 @@ impl Picker {
         };
         let selected = self.index().and_then(|index| self.items.get(index));
         let room = most.saturating_sub(2).max(1);
-        let preview = selected.map_or_else(Vec::new, |item| item::preview(item, PREVIEW_ROWS.min(room / 3), look));
+        let preview =
+            selected.map_or_else(Vec::new, |item| item::preview(item, PREVIEW_ROWS.min(room / 3), look));
         let room = room.saturating_sub(preview.len()).max(1);
         let (top, _) = self.window.get();
         let top = top.clamp((self.selected + 1).saturating_sub(room), self.selected);
         let top = top.min(self.found.len().saturating_sub(room));
         self.window.set((top, room));
-        let window: Vec<_> = self.found.iter().skip(top).take(room).filter_map(|index| self.items.get(*index)).collect();
+        let window: Vec<_> =
+            self.found.iter().skip(top).take(room).filter_map(|index| self.items.get(*index)).collect();
         let widths = item::widths(&window, self.flexible, look);
         let query = if self.searches { "" } else { self.query.text() };
         for (at, item) in window.iter().enumerate() {
@@ -314,7 +316,8 @@ impl Picker {
     pub fn numbered(&self, from: usize, most: usize) -> Vec<String> {
         let one = |(at, index): (usize, &usize)| {
             let item = self.items.get(*index)?;
-            let columns = item.columns.iter().map(|text| agent::one_line(text)).filter(|text| !text.is_empty());
+            let columns =
+                item.columns.iter().map(|text| agent::one_line(text)).filter(|text| !text.is_empty());
             let marked = if item.marked { " (current)" } else { "" };
             Some(format!("{}. {}{marked}", at + 1, columns.collect::<Vec<_>>().join(", ")))
         };
@@ -371,7 +374,10 @@ impl Picker {
     fn foot(&self) -> String {
         let key = |action, verb: &str| Some(format!("{} {verb}", self.bindings.key_of(action)?));
         let parts: Vec<_> = match &self.edited {
-            Some(_) => [key(Action::PickerOpen, "accept"), key(Action::PickerClose, "back")].into_iter().flatten().collect(),
+            Some(_) => [key(Action::PickerOpen, "accept"), key(Action::PickerClose, "back")]
+                .into_iter()
+                .flatten()
+                .collect(),
             None => {
                 let offers = self.offers.iter().filter_map(|(how, verb)| key(how.action(), verb));
                 offers.chain(key(Action::PickerClose, "back")).collect()

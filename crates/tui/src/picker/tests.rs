@@ -11,7 +11,12 @@ fn look(width: usize) -> Look {
 
 fn sessions() -> Picker {
     let mut picker = Picker::new("sessions", Bindings::default())
-        .offers([(How::Open, "open"), (How::Fork, "fork"), (How::Rename, "rename"), (How::Archive, "archive")])
+        .offers([
+            (How::Open, "open"),
+            (How::Fork, "fork"),
+            (How::Rename, "rename"),
+            (How::Archive, "archive"),
+        ])
         .scopes(["this folder", "all"], 0)
         .flexible(1);
     let mut login = Item::new(["2 h", "Fix login loop", "main", "14 turns", "sonnet-4-5", "$0.40"]);
@@ -74,7 +79,11 @@ fn the_selection_moves_around_the_ends_and_by_pages() {
         picker.rows(&look(80), 10);
         assert_eq!(picker.act(action), Outcome::Changed);
         assert_eq!(picker.index(), Some(expected), "{action:?}");
-        assert!(plain(&picker, 80, 10).contains(&format!("▸  file {expected}\n").replace("  ", " ")) , "{}", plain(&picker, 80, 10));
+        assert!(
+            plain(&picker, 80, 10).contains(&format!("▸  file {expected}\n").replace("  ", " ")),
+            "{}",
+            plain(&picker, 80, 10)
+        );
     }
 }
 
