@@ -173,6 +173,8 @@ pub const PANEL_CONTENT_ROWS: usize = 12;
 pub const SIDE_BY_SIDE_CELLS: usize = 140;
 /// Rows of texts that a question shows in all.
 pub const PANEL_WHOLE_ROWS: usize = 5_000;
+/// Rows of the preview of a list's selected row.
+pub const PREVIEW_ROWS: usize = 4;
 
 /// Rows that the transcript's screen keeps rendered.
 pub(crate) const VIEW_ROWS: usize = 20_000;
