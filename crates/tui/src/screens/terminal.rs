@@ -15,11 +15,16 @@ use crate::{
         events::{Answer, Decoder, Event},
         modes, osc,
         source::{Room, Source},
+        watcher::Watcher,
     },
     text::measure::Measure,
 };
 use rustix::process::{Signal as Number, getpgrp, getpid, getsid, kill_current_process_group, kill_process};
-use std::{collections::VecDeque, io, sync::Arc};
+use std::{
+    collections::VecDeque,
+    io::{self, PipeWriter},
+    sync::Arc,
+};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     time::{Instant, sleep_until},
@@ -38,6 +43,8 @@ pub struct Options {
     pub mouse: bool,
     /// Whether the terminal's title may be set.
     pub title: bool,
+    /// The command that starts this program as the watcher of the terminal; empty for none.
+    pub watcher: Vec<String>,
 }
 
 /// Why there is no terminal to work with.
@@ -79,6 +86,7 @@ pub struct Terminal {
     /// The process is about to be stopped, or is.
     suspended: bool,
     gone: bool,
+    watcher: Option<Watcher<PipeWriter>>,
     background: Option<[u8; 3]>,
     window: Signal,
     stop: Signal,
@@ -128,6 +136,7 @@ impl Terminal {
             paused: false,
             suspended: false,
             gone: false,
+            watcher: None,
             background: None,
             window: on(SignalKind::window_change())?,
             stop: on(number(Number::TSTP))?,
@@ -135,6 +144,7 @@ impl Terminal {
             options,
             device,
         };
+        terminal.watch();
         terminal.take().map_err(TerminalError::SetUp)?;
         terminal.ask();
         Ok(terminal)
@@ -312,6 +322,14 @@ impl Terminal {
         }
     }
 
+    /// Tells the watcher which session the terminal shows, for the line that it prints if this
+    /// process is killed.
+    pub fn show_session(&mut self, id: &str) {
+        if let Some(watcher) = &mut self.watcher {
+            watcher.session(id);
+        }
+    }
+
     /// Gives the terminal back, with the live region removed.
     pub fn close(mut self) {
         self.give_back();
@@ -324,6 +342,18 @@ impl Terminal {
 
     fn write(&mut self, bytes: &[u8]) {
         self.gone |= self.device.write(bytes).is_err();
+    }
+
+    /// Starts the watcher. Without one, a terminal stays as it is when this process is killed.
+    fn watch(&mut self) {
+        if self.options.watcher.is_empty() || !self.device.is_terminal() {
+            return;
+        }
+        let terminal = self.device.output().try_clone_to_owned();
+        match terminal.and_then(|terminal| system::start_watcher(&self.options.watcher, terminal)) {
+            Ok(pipe) => self.watcher = Some(Watcher::new(pipe, &self.device)),
+            Err(error) => tracing::warn!(%error, "nobody restores the terminal if tiller is killed"),
+        }
     }
 
     /// Enters the modes of the screen.
@@ -352,6 +382,9 @@ impl Terminal {
         }
         if self.screen == Screen::Full && self.options.mouse {
             self.device.enter(modes::MOUSE);
+        }
+        if let Some(watcher) = &mut self.watcher {
+            watcher.modes(&self.device);
         }
         self.device.write(&[])
     }
@@ -448,5 +481,8 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.device.give_back();
+        if let Some(watcher) = self.watcher.take() {
+            watcher.farewell();
+        }
     }
 }
