@@ -155,3 +155,12 @@ pub const PANEL_CONTENT_ROWS: usize = 12;
 pub const SIDE_BY_SIDE_CELLS: usize = 140;
 /// Rows of texts that a question shows in all.
 pub const PANEL_WHOLE_ROWS: usize = 5_000;
+
+/// Rows that the transcript's screen keeps rendered.
+pub(crate) const VIEW_ROWS: usize = 20_000;
+/// Hits of a search that are counted.
+pub(crate) const SEARCH_HITS: usize = 100_000;
+/// Bytes of a query of the transcript.
+pub(crate) const SEARCH_BYTES: usize = 1_000;
+/// Bytes that are copied at most.
+pub(crate) const COPIED_BYTES: usize = 4 * 1024 * 1024;

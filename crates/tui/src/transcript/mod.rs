@@ -2,7 +2,8 @@
 //!
 //! [`Transcript`] is a projection of the session's events, like those of the protocols: a live
 //! session, a stored one and one that is joined give the same cells, except for what is not stored
-//! (notices). [`Feed`] decides what of it is committed to the scrollback.
+//! (notices). [`Feed`] decides what of it is committed to the scrollback; [`View`] shows all of it
+//! with folding and search.
 
 pub mod apply;
 pub mod cell;
@@ -11,10 +12,12 @@ pub mod output;
 pub mod rows;
 #[cfg(test)]
 mod tests;
+pub mod view;
 
 pub use cell::{Body, Cell, CompactionCell, CompactionEnd, Said, ToolCell, UserMessage};
 pub use feed::{Feed, Step};
 pub use output::Output;
+pub use view::View;
 
 use agent::{CompactionId, MessageId, PlanEntry, SubagentStatus, ToolCallId};
 use std::{

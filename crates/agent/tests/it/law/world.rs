@@ -19,6 +19,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 use system::{AbsPath, FakeSystem, fake};
 use tokio::sync::Notify;
@@ -255,7 +256,9 @@ impl World {
             if agents.iter().all(|agent| agent.progress.status.is_final()) {
                 return;
             }
-            self.ended.notified().await;
+            // The clock is paused: longer than every limit of a subagent, and over at once.
+            let ended = tokio::time::timeout(Duration::from_hours(1), self.ended.notified()).await;
+            ended.expect("a subagent that is at work ends");
         }
     }
 
