@@ -43,8 +43,6 @@ pub struct Options {
     pub mouse: bool,
     /// Whether the terminal's title may be set.
     pub title: bool,
-    /// The command that starts this program as the watcher of the terminal; empty for none.
-    pub watcher: Vec<String>,
 }
 
 /// Why there is no terminal to work with.
@@ -144,7 +142,6 @@ impl Terminal {
             options,
             device,
         };
-        terminal.watch();
         terminal.take().map_err(TerminalError::SetUp)?;
         terminal.ask();
         Ok(terminal)
@@ -322,6 +319,23 @@ impl Terminal {
         }
     }
 
+    /// Starts the watcher, which restores the terminal if this process is killed. `command` is what
+    /// starts this program with [`crate::terminal::watcher::run`].
+    pub fn watch(&mut self, command: &[String]) {
+        if !self.device.is_terminal() {
+            return;
+        }
+        let terminal = self.device.output().try_clone_to_owned();
+        match terminal.and_then(|terminal| system::start_watcher(command, terminal)) {
+            Ok(pipe) => {
+                let mut watcher = Watcher::new(pipe, &self.device);
+                watcher.modes(&self.device);
+                self.watcher = Some(watcher);
+            }
+            Err(error) => tracing::warn!(%error, "nobody restores the terminal if tiller is killed"),
+        }
+    }
+
     /// Tells the watcher which session the terminal shows, for the line that it prints if this
     /// process is killed.
     pub fn show_session(&mut self, id: &str) {
@@ -342,18 +356,6 @@ impl Terminal {
 
     fn write(&mut self, bytes: &[u8]) {
         self.gone |= self.device.write(bytes).is_err();
-    }
-
-    /// Starts the watcher. Without one, a terminal stays as it is when this process is killed.
-    fn watch(&mut self) {
-        if self.options.watcher.is_empty() || !self.device.is_terminal() {
-            return;
-        }
-        let terminal = self.device.output().try_clone_to_owned();
-        match terminal.and_then(|terminal| system::start_watcher(&self.options.watcher, terminal)) {
-            Ok(pipe) => self.watcher = Some(Watcher::new(pipe, &self.device)),
-            Err(error) => tracing::warn!(%error, "nobody restores the terminal if tiller is killed"),
-        }
     }
 
     /// Enters the modes of the screen.
