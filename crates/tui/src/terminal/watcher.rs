@@ -48,7 +48,7 @@ impl<W: Write> Watcher<W> {
 
     /// Tells which session the terminal shows.
     pub fn session(&mut self, id: &str) {
-        self.tell(&format!("session {}", agent::label(id)));
+        self.tell(&format!("session {}", agent::one_line(id)));
     }
 
     /// Says that the terminal was given back; the watcher ends without a word.
