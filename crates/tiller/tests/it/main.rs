@@ -23,6 +23,7 @@ mod golden;
 mod headless;
 mod home;
 mod integrations;
+mod interface;
 mod killed;
 mod leaks;
 mod legacy;
