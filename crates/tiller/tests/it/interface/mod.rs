@@ -1,5 +1,6 @@
 //! The terminal interface, driven in a real terminal.
 
+mod driven;
 mod screens;
 mod tmux;
 
@@ -10,6 +11,6 @@ use tmux::Tmux;
 fn open(home: &Home) -> Option<Tmux> {
     let tmux = Tmux::start(home, &[("TILLER", env!("CARGO_BIN_EXE_tiller"))])?;
     tmux.shell("stty -a > before; $TILLER; echo over=$?");
-    tmux.wait_for("> ");
+    tmux.wait_for("guardian ·");
     Some(tmux)
 }

@@ -2,7 +2,7 @@
 
 use super::Tmux;
 use crate::home::Home;
-use std::io::Write;
+use std::{io::Write, process::Command};
 use tui::{
     screens::{
         frame::{Frame, Rendering},
@@ -27,7 +27,8 @@ fn committed_lines_survive_every_size_of_a_terminal_that_rewraps() {
         let home = Home::new();
         let Some(tmux) = Tmux::start(&home, &[]) else { return };
         // What is written to the pipe goes to the terminal as it is.
-        tmux.shell("mkfifo pipe; clear; stty raw -echo; exec cat pipe");
+        assert!(Command::new("mkfifo").arg(home.project().join("pipe")).status().unwrap().success());
+        tmux.shell("clear; stty raw -echo; exec cat pipe");
         let mut pipe = std::fs::File::options().write(true).open(home.project().join("pipe")).unwrap();
         let mut numbers = Numbers(seed);
         let (mut columns, mut rows) = (80, 24);

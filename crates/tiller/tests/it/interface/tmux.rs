@@ -10,7 +10,7 @@ use std::{
 };
 
 /// How long a test waits for a text. Each test is far quicker; this only ends a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A tmux server with one window, in which a shell or a program runs.
 pub(super) struct Tmux {
@@ -32,7 +32,7 @@ impl Tmux {
         let socket = home.path().join("tmux.socket");
         let mut server = Command::new("tmux");
         server.arg("-S").arg(&socket).args(["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24"]);
-        server.args(["-s", "t", "sh"]).env_clear().current_dir(home.project());
+        server.args(["-s", "t", "exec sh"]).env_clear().current_dir(home.project());
         let mut command = home.tiller(&[]);
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("PS1", "$ ").env("SHELL", "/bin/sh");
         command.envs(variables.iter().copied());
@@ -62,7 +62,7 @@ impl Tmux {
             }
         });
         let started = Self { socket, reporter, reports };
-        started.wait_for("$ ");
+        started.wait_for("$");
         Some(started)
     }
 
@@ -130,11 +130,6 @@ impl Tmux {
     /// Returns what the screen shows.
     pub(super) fn screen(&self) -> String {
         self.output(&["capture-pane", "-p", "-t", "t"])
-    }
-
-    /// Returns what the screen shows, with the styles as control sequences.
-    pub(super) fn styled(&self) -> String {
-        self.output(&["capture-pane", "-p", "-e", "-t", "t"])
     }
 
     /// Returns the scrollback and the screen, with lines that the terminal wrapped as one.
