@@ -1,7 +1,7 @@
 //! Applies events to the transcript.
 
 use super::{
-    Transcript,
+    OpenSaid, Transcript,
     cell::{Body, Cell, CompactionCell, CompactionEnd, Said, ToolCell, UserMessage},
     output::Output,
 };
@@ -28,8 +28,8 @@ impl Transcript {
                 self.is_begun = true;
                 self.add(Body::User(user_message(id, content)));
             }
-            SessionEvent::MessageDelta { id, text } => self.say(id, text, Body::Answer),
-            SessionEvent::ThoughtDelta { id, text } => self.say(id, text, Body::Thought),
+            SessionEvent::MessageDelta { id, text } => self.say(id, text, true),
+            SessionEvent::ThoughtDelta { id, text } => self.say(id, text, false),
             SessionEvent::ModelResponse(response) => self.response(response),
             SessionEvent::ToolCall(update) => self.tool_call(update, now),
             SessionEvent::PermissionRequested { id, .. } => self.tool(id, |tool| tool.is_asking = true),
@@ -124,66 +124,72 @@ impl Transcript {
         cell
     }
 
-    /// Appends to a text of the model; the first piece that is not empty adds the cell.
-    fn say(&mut self, id: &MessageId, text: &str, new: fn(Said) -> Body) {
-        if text.is_empty() {
+    /// Appends to a text of the model. A piece of another kind ends the one before: each run of text
+    /// or of reasoning is a cell.
+    fn say(&mut self, id: &MessageId, text: &str, is_answer: bool) {
+        let open =
+            self.said.last().filter(|open| open.is_open && (&open.id, open.is_answer) == (id, is_answer));
+        if let Some(open) = open {
+            let at = open.cell;
+            if let Some(said) = said_of(&mut self.change(at).body) {
+                said.text.push_str(text);
+            }
             return;
         }
-        match self.answers.get(id) {
-            Some(at) => {
-                let at = *at;
-                if let Body::Answer(said) | Body::Thought(said) = &mut self.change(at).body {
-                    said.text.push_str(text);
-                }
-            }
-            None => {
-                self.answers.insert(id.clone(), self.cells.len());
-                self.add(new(Said { id: id.clone(), text: text.to_owned(), is_done: false }));
+        // Line breaks at the beginning separate it from the run before.
+        let text = text.trim_start_matches('\n');
+        if !text.is_empty() {
+            self.end_said();
+            self.said.push(OpenSaid { id: id.clone(), is_answer, cell: self.cells.len(), is_open: true });
+            let said = Said { id: id.clone(), text: text.to_owned(), is_done: false };
+            self.add(if is_answer { Body::Answer(said) } else { Body::Thought(said) });
+        }
+    }
+
+    /// Ends the text that is being streamed, if there is one.
+    fn end_said(&mut self) {
+        if let Some(open) = self.said.last_mut().filter(|open| open.is_open) {
+            open.is_open = false;
+            let at = open.cell;
+            if let Some(said) = said_of(&mut self.change(at).body) {
+                said.is_done = true;
             }
         }
     }
 
     /// Takes a complete answer, which may have been streamed before.
     fn response(&mut self, response: &ModelResponse) {
-        let mut said: Vec<(&MessageId, String, bool)> = Vec::new();
-        for item in &response.items {
-            let of = match item {
-                Item::Text(text) if !text.text.is_empty() => Some((&response.id, response.text(), true)),
-                Item::Reasoning(thought) if !thought.text.is_empty() => {
-                    Some((&response.thought_id, response.thoughts(), false))
-                }
-                _ => None,
+        let streamed = std::mem::take(&mut self.said);
+        let mut streamed =
+            streamed.into_iter().filter(|open| [&response.id, &response.thought_id].contains(&&open.id));
+        for (is_answer, text) in runs(response) {
+            let Some(known) = streamed.next() else {
+                let id = if is_answer { &response.id } else { &response.thought_id };
+                self.say(id, &text, is_answer);
+                continue;
             };
-            if let Some(new) = of.filter(|(id, ..)| said.iter().all(|(other, ..)| id != other)) {
-                said.push(new);
+            let cell = &mut self.cells[known.cell];
+            let of_kind = known.is_answer == is_answer;
+            if let Some(said) = said_of(&mut cell.body)
+                && of_kind
+                && (said.text != text || !said.is_done)
+            {
+                (said.text, said.is_done) = (text, true);
+                cell.revision = cell.revision.wrapping_add(1);
             }
         }
-        for (id, text, is_answer) in said {
-            if !self.answers.contains_key(id) {
-                self.say(id, &text, if is_answer { Body::Answer } else { Body::Thought });
-            }
-            if let Some(at) = self.answers.get(id).copied()
-                && let Body::Answer(said) | Body::Thought(said) = &mut self.change(at).body
-            {
-                said.text = text;
-            }
-        }
-        for id in [&response.id, &response.thought_id] {
-            if let Some(at) = self.answers.remove(id)
-                && let Body::Answer(said) | Body::Thought(said) = &mut self.change(at).body
-            {
+        for rest in streamed.filter(|rest| rest.is_open) {
+            if let Some(said) = said_of(&mut self.change(rest.cell).body) {
                 said.is_done = true;
             }
         }
+        self.settle();
     }
 
-    /// Ends the texts that were being streamed: nothing of them follows after a turn.
+    /// Ends the texts of an answer: nothing of them follows.
     fn settle(&mut self) {
-        for at in std::mem::take(&mut self.answers).into_values() {
-            if let Body::Answer(said) | Body::Thought(said) = &mut self.change(at).body {
-                said.is_done = true;
-            }
-        }
+        self.end_said();
+        self.said.clear();
     }
 
     fn tool(&mut self, id: &agent::ToolCallId, change: impl FnOnce(&mut ToolCell)) {
@@ -289,6 +295,40 @@ impl Transcript {
             }
         }
     }
+}
+
+fn said_of(body: &mut Body) -> Option<&mut Said> {
+    match body {
+        Body::Answer(said) | Body::Thought(said) => Some(said),
+        _ => None,
+    }
+}
+
+/// Returns the runs of text (true) and of reasoning in an answer, as they are streamed.
+fn runs(response: &ModelResponse) -> Vec<(bool, String)> {
+    let mut runs: Vec<(bool, Vec<Item<_>>)> = Vec::new();
+    for item in &response.items {
+        let (is_answer, text) = match item {
+            Item::Text(text) => (true, &text.text),
+            Item::Reasoning(thought) => (false, &thought.text),
+            Item::Call(_) | Item::Other(_) => continue,
+        };
+        let is_blank = text.trim_start_matches('\n').is_empty();
+        match runs.last_mut() {
+            Some((last, items)) if *last == is_answer => items.push(item.clone()),
+            _ if is_blank => {}
+            _ => runs.push((is_answer, vec![item.clone()])),
+        }
+    }
+    let text_of = |(is_answer, items)| {
+        let run = ModelResponse {
+            items,
+            ..ModelResponse::from_text(response.id.clone(), response.thought_id.clone(), "", "")
+        };
+        let text = if is_answer { run.text() } else { run.thoughts() };
+        (is_answer, text.trim_start_matches('\n').to_owned())
+    };
+    runs.into_iter().map(text_of).collect()
 }
 
 fn update_tool(tool: &mut ToolCell, update: &ToolCallUpdate) {

@@ -34,8 +34,9 @@ pub struct Transcript {
     cwd: Option<AbsPath>,
     title: Option<String>,
     plan: Vec<PlanEntry>,
+    /// The texts of the answer that is being streamed; the last one may be unfinished.
+    said: Vec<OpenSaid>,
     /// The cells that may still change, by the ids of events.
-    answers: HashMap<MessageId, usize>,
     tools: HashMap<ToolCallId, usize>,
     compactions: HashMap<CompactionId, usize>,
     /// The subagents that were requested, with their last status.
@@ -50,6 +51,15 @@ pub struct Transcript {
     /// The calls whose output may be shortened, oldest first, and the bytes of all.
     outputs: VecDeque<usize>,
     output_bytes: usize,
+}
+
+/// A text that was streamed.
+#[derive(Debug)]
+struct OpenSaid {
+    id: MessageId,
+    is_answer: bool,
+    cell: usize,
+    is_open: bool,
 }
 
 impl Transcript {
