@@ -17,10 +17,10 @@ fn endless_output_keeps_its_end_and_counts_the_rest() {
     for _ in 0..pieces {
         transcript.apply(&printed("a", "bash", &piece));
         let Body::Tool(tool) = &transcript.cells()[0].body else { panic!() };
-        assert!(tool.output.text().len() <= OUTPUT_BYTES + OUTPUT_BYTES / 4);
+        assert!(tool.shown.output.text().len() <= OUTPUT_BYTES + OUTPUT_BYTES / 4);
     }
     let Body::Tool(tool) = &transcript.cells()[0].body else { panic!() };
-    assert_eq!(tool.output.left_out() + tool.output.lines().count(), pieces * 4_000);
+    assert_eq!(tool.shown.output.left_out() + tool.shown.output.lines().count(), pieces * 4_000);
     let (look, highlighter) = (look(80), Highlighter::off());
     let rows = paint(&transcript, &look, &highlighter).rows(0, Fold::Folded);
     assert_eq!(rows.len(), 5);
@@ -48,7 +48,7 @@ fn the_outputs_of_old_calls_are_shortened() {
         transcript.apply(&SessionEvent::ToolCall(update));
     }
     let of = |cell: usize| match &transcript.cells()[cell].body {
-        Body::Tool(tool) => tool.output.clone(),
+        Body::Tool(tool) => tool.shown.output.clone(),
         other => panic!("{other:?}"),
     };
     let all: usize = (0..calls).map(|cell| of(cell).text().len()).sum();

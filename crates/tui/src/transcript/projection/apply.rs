@@ -1,17 +1,13 @@
 //! Applies events to the transcript.
 
-use super::{
-    OpenSaid, Transcript,
-    cell::{Body, Cell, CompactionCell, CompactionEnd, Said, ToolCell, UserMessage},
-    output::Output,
-};
+use super::{OpenSaid, Transcript, call};
 use crate::{
-    diff::FileDiff,
-    limits::{COMMAND_BYTES, OUTPUT_BYTES, OUTPUTS_BYTES, SHORT_OUTPUT_BYTES, TITLE_CHARS},
+    limits::{OUTPUTS_BYTES, SHORT_OUTPUT_BYTES, TITLE_CHARS},
+    transcript::cell::{Body, Cell, CompactionCell, CompactionEnd, Heading, Said, ToolCell, UserMessage},
 };
 use agent::{
-    Compaction, CompactionStep, Content, Item, LiveOutput, MessageId, ModelResponse, PlanEntry, SessionEvent,
-    Severity, StopReason, SubagentState, ToolCallUpdate, ToolContent, ToolStatus, TurnEnd,
+    Compaction, CompactionStep, Content, Item, MessageId, ModelResponse, PlanEntry, SessionEvent, Severity,
+    StopReason, SubagentState, ToolCallUpdate, ToolStatus, TurnEnd,
 };
 use std::time::Duration;
 
@@ -32,10 +28,12 @@ impl Transcript {
             SessionEvent::ThoughtDelta { id, text } => self.say(id, text, false),
             SessionEvent::ModelResponse(response) => self.response(response),
             SessionEvent::ToolCall(update) => self.tool_call(update, now),
-            SessionEvent::PermissionRequested { id, .. } => self.tool(id, |tool| tool.is_asking = true),
+            SessionEvent::PermissionRequested { id, .. } => {
+                self.tool(id, |tool| tool.permission.is_asking = true)
+            }
             SessionEvent::PermissionResolved { id, outcome, rule } => self.tool(id, |tool| {
-                tool.is_asking = false;
-                tool.ruling = Some((*outcome, rule.clone()));
+                tool.permission.is_asking = false;
+                tool.permission.ruling = Some((*outcome, rule.clone()));
             }),
             SessionEvent::Plan(entries) => self.new_plan(entries.clone()),
             SessionEvent::Tasks(tasks) => self.new_plan(agent::plan_of(tasks)),
@@ -124,8 +122,8 @@ impl Transcript {
         cell
     }
 
-    /// Appends to a text of the model. A piece of another kind ends the one before: each run of text
-    /// or of reasoning is a cell.
+    /// Appends to a text of the model. A piece of another kind ends the one before: each run of
+    /// text or of reasoning is a cell.
     fn say(&mut self, id: &MessageId, text: &str, is_answer: bool) {
         let open =
             self.said.last().filter(|open| open.is_open && (&open.id, open.is_answer) == (id, is_answer));
@@ -208,7 +206,7 @@ impl Transcript {
                 self.tools.insert(update.id.clone(), at);
                 let tool = ToolCell {
                     id: Some(update.id.clone()),
-                    name: agent::label(&update.name, TITLE_CHARS),
+                    heading: Heading { name: agent::label(&update.name, TITLE_CHARS), ..Heading::default() },
                     status: Some(ToolStatus::Pending),
                     ..ToolCell::default()
                 };
@@ -220,9 +218,9 @@ impl Transcript {
             self.started.entry(at).or_insert(now);
         }
         let Body::Tool(tool) = &mut self.change(at).body else { return };
-        update_tool(tool, update);
+        call::update(tool, update);
         if update.status.is_some_and(ToolStatus::is_final) {
-            let bytes = bytes(tool);
+            let bytes = call::bytes(tool);
             self.tools.remove(&update.id);
             if let (Some(start), Some(now)) = (self.started.remove(&at), now) {
                 self.elapsed.insert(at, now.saturating_sub(start));
@@ -242,9 +240,9 @@ impl Transcript {
             && let Some(oldest) = self.outputs.pop_front()
         {
             let Body::Tool(tool) = &mut self.change(oldest).body else { continue };
-            let before = bytes(tool);
-            tool.output.shorten(SHORT_OUTPUT_BYTES);
-            for diff in &mut tool.diffs {
+            let before = call::bytes(tool);
+            tool.shown.output.shorten(SHORT_OUTPUT_BYTES);
+            for diff in &mut tool.shown.diffs {
                 diff.left_out += diff.lines.len();
                 diff.lines = Vec::new();
             }
@@ -331,98 +329,6 @@ fn runs(response: &ModelResponse) -> Vec<(bool, String)> {
     runs.into_iter().map(text_of).collect()
 }
 
-fn update_tool(tool: &mut ToolCell, update: &ToolCallUpdate) {
-    let display = &update.display;
-    let is_stored = update.status.is_some();
-    let is_final = update.status.is_some_and(ToolStatus::is_final);
-    if let Some(title) = &display.title {
-        let title = agent::label(title, TITLE_CHARS);
-        match is_stored {
-            true => (tool.title, tool.progress) = (title, None),
-            false => tool.progress = Some(title),
-        }
-    }
-    if is_stored {
-        tool.status = update.status;
-        tool.kind = display.kind.or(tool.kind);
-    }
-    if let Some(input) = display.raw_input.as_ref().filter(|_| is_stored) {
-        tool.lines = read_lines(input);
-        tool.command = input["command"].as_str().map(|command| {
-            let kept = agent::floor_char_boundary(command, COMMAND_BYTES);
-            command[..kept].to_owned()
-        });
-    }
-    if is_final {
-        tool.progress = None;
-        tool.is_asking = false;
-        if std::mem::take(&mut tool.is_live) {
-            (tool.output, tool.diffs) = (Output::default(), Vec::new());
-        }
-    }
-    if let Some(content) = &display.content {
-        show(tool, content);
-        tool.is_live |= !is_stored;
-    }
-    if let Some(LiveOutput::Text(text)) = &update.output {
-        tool.output.push(text, OUTPUT_BYTES);
-        tool.is_live = true;
-    }
-    if let Some(result) = &update.result
-        && tool.diffs.is_empty()
-        && tool.output.text().is_empty()
-    {
-        tool.output = Output::of(result.text.clone(), OUTPUT_BYTES);
-    }
-}
-
-/// Replaces what a call shows.
-fn show(tool: &mut ToolCell, content: &[ToolContent]) {
-    let mut text = String::new();
-    tool.diffs.clear();
-    for content in content {
-        let part = match content {
-            ToolContent::Diff(diff) => {
-                tool.diffs.push(FileDiff::of(diff));
-                continue;
-            }
-            ToolContent::Content(Content::Text(text) | Content::Resource { text, .. }) => without_fence(text),
-            ToolContent::Content(Content::Image { mime_type, .. }) => &format!("[image {mime_type}]"),
-            ToolContent::Content(Content::ResourceLink { uri, .. }) => uri,
-            ToolContent::Terminal(_) => continue,
-        };
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(part);
-    }
-    tool.output = Output::of(text, OUTPUT_BYTES);
-}
-
-/// Returns the code of a text that is one block of code.
-fn without_fence(text: &str) -> &str {
-    let inner = || {
-        let (first, rest) = text.split_once('\n')?;
-        let ticks = first.len() - first.trim_start_matches('`').len();
-        let end = rest.trim_end().strip_suffix(&first[..ticks])?;
-        (ticks >= 3).then_some(end.strip_suffix('\n').unwrap_or(end))
-    };
-    inner().unwrap_or(text)
-}
-
-/// Returns the lines that a call reads, of its arguments `offset` and `limit`.
-fn read_lines(input: &serde_json::Value) -> Option<String> {
-    let first = input["offset"].as_i64().filter(|first| *first > 0);
-    match (first, input["limit"].as_u64()) {
-        (None, None) => None,
-        (Some(first), None) => Some(format!("{first}–")),
-        (first, Some(count)) => {
-            let first = first.unwrap_or(1).unsigned_abs();
-            Some(format!("{first}–{}", first.saturating_add(count.saturating_sub(1))))
-        }
-    }
-}
-
 fn user_message(id: &MessageId, content: &[Content]) -> UserMessage {
     let (mut text, mut attachments) = (String::new(), Vec::new());
     for content in content {
@@ -446,11 +352,4 @@ fn user_message(id: &MessageId, content: &[Content]) -> UserMessage {
         }
     }
     UserMessage { id: id.clone(), text, attachments }
-}
-
-/// Returns the bytes of a call's output and changes.
-fn bytes(tool: &ToolCell) -> usize {
-    let line = |line: &crate::diff::DiffLine| line.text.len() + size_of::<crate::diff::DiffLine>();
-    let diffs: usize = tool.diffs.iter().flat_map(|diff| &diff.lines).map(line).sum();
-    tool.output.text().len() + diffs + tool.command.as_ref().map_or(0, String::len)
 }
