@@ -54,7 +54,7 @@ fn a_list_shows_its_query_rows_preview_and_keys() {
     enter open · ctrl+f fork · ctrl+r rename · ctrl+d archive · esc back
     ");
     let narrow = plain(&sessions(), 40, 20);
-    assert!(narrow.contains("▸ 2 h  Fix login lo…") && !narrow.contains("$0.40"), "{narrow}");
+    assert!(narrow.contains("▸ 2 h  Fix login loop ") && !narrow.contains("$0.40"), "{narrow}");
 }
 
 #[test]
