@@ -122,7 +122,9 @@ impl Tmux {
                 // One look serves all reports up to now.
                 Ok(()) => self.reports.try_iter().for_each(drop),
                 Err(RecvTimeoutError::Timeout) => panic!("{what} is not on the screen:\n{screen}"),
-                Err(RecvTimeoutError::Disconnected) => panic!("tmux has ended while waiting for {what}:\n{screen}"),
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("tmux has ended while waiting for {what}:\n{screen}")
+                }
             }
         }
     }
