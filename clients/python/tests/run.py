@@ -45,7 +45,7 @@ def main() -> None:
     shutil.rmtree(source)
     run(sys.executable, "-m", "venv", "--without-pip", SCRATCH / "environment")
     pip(CLEAN, "install", wheel)
-    for name in ("test_agents.py", "test_tiller.py", "fake_agent.py"):
+    for name in ("test_agents.py", "test_swarm.py", "test_tiller.py", "fake_agent.py", "model_server.py"):
         shutil.copy(HERE / "tests" / name, SCRATCH / name)
     shutil.copy(HERE / "examples/dashboard.py", SCRATCH / "dashboard.py")
     types = ("--strict", "--python-version", "3.10", "--python-executable", CLEAN, "--no-error-summary")
@@ -53,7 +53,7 @@ def main() -> None:
     run(TOOLS, "-m", "mypy", *types, "dashboard.py")
     environment = {**os.environ, "TILLER": str(tiller)}
     warnings = ("-W", "error::ResourceWarning", "-W", "error::DeprecationWarning")
-    run(CLEAN, "-B", *warnings, "-m", "unittest", "test_agents", "test_tiller", env=environment)
+    run(CLEAN, "-B", *warnings, "-m", "unittest", "test_agents", "test_swarm", "test_tiller", env=environment)
     print(f"native python client: {wheel.name} is right")
 
 

@@ -4,10 +4,13 @@ from .aio import AsyncSession, AsyncTiller, Reconnected
 from .callbacks import AsyncTerminals, Terminals
 from .errors import EndedError, Exit, ProtocolError, RequestError, RequestTimeout, TillerError
 from .events import AnyEvent, AnyUpdate, UnknownEvent, UnknownUpdate
-from .reducer import Call, Said, State, Used, broken_off, opened, reduce, reduce_update, text_of
+from .reducer import AT_WORK, Call, Said, State, Used, broken_off, is_at_work, listed, opened, reduce, reduce_update, text_of
+from .swarm import Row, line, numbers, rows
 from .sync import Session, Tiller
+from .terminal import cut, plain
 
 __all__ = [
+    "AT_WORK",
     "AnyEvent",
     "AnyUpdate",
     "AsyncSession",
@@ -20,6 +23,7 @@ __all__ = [
     "Reconnected",
     "RequestError",
     "RequestTimeout",
+    "Row",
     "Said",
     "Session",
     "State",
@@ -30,8 +34,15 @@ __all__ = [
     "UnknownUpdate",
     "Used",
     "broken_off",
+    "cut",
+    "is_at_work",
+    "line",
+    "listed",
+    "numbers",
     "opened",
+    "plain",
     "reduce",
     "reduce_update",
+    "rows",
     "text_of",
 ]

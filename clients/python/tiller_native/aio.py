@@ -20,9 +20,9 @@ from .callbacks import (
     Callbacks,
 )
 from .connection import Connection, Id
-from .errors import EndedError, Exit, ProtocolError, RequestError
+from .errors import EndedError, Exit, ProtocolError, RequestError, RequestTimeout
 from .events import AnyEvent, AnyUpdate, event_of, update_of
-from .reducer import State, broken_off, opened, reduce, reduce_update
+from .reducer import State, broken_off, is_at_work, listed, opened, reduce, reduce_update
 from .requests import DEFAULT, AsyncRaw, AsyncRequests
 
 PREFIX = "_tiller/"
@@ -328,7 +328,29 @@ class AsyncTiller(AsyncRaw):
             if loading and id is not None:
                 self._change(id, before)
             raise
+        if method != "session/new":
+            await self._list_subagents(came[0].id)
         return came[0]
+
+    async def _list_subagents(self, id: str) -> None:
+        """Shows the subagents of a session that was opened: its history comes without them."""
+        given: Any = self._agent or {}
+        meta = given.get("_meta") or {}
+        if not (isinstance(meta.get("tiller"), dict) and meta["tiller"].get("subagentTree")):
+            return
+        method = f"{PREFIX}subagents/list"
+
+        def now(result: Any) -> None:
+            given = _object(method, result)
+            if not (isinstance(given.get("tree"), list) and isinstance(given.get("stats"), dict)):
+                raise ProtocolError(f"the answer to {method} has no tree or no stats", result)
+            self._change(id, listed(self.state(id), cast(t.Subagents, given)))
+
+        try:
+            await self._request(method, {"sessionId": id}, DEFAULT, now)
+        except (RequestError, RequestTimeout, ProtocolError) as error:
+            # The session is open all the same.
+            self._report(error)
 
     async def _raw(self, method: str, params: Any, timeout: float | None) -> Any:
         return _object(method, await self._request(method, params, timeout))
@@ -403,7 +425,7 @@ class AsyncTiller(AsyncRaw):
         for task in list(self._answering.values()):
             task.cancel()
         for session_id, state in list(self._states.items()):
-            if state.run is not None or state.phase != "idle" or state.asking:
+            if state.run is not None or state.phase != "idle" or state.asking or is_at_work(state.tree):
                 self._change(session_id, broken_off(state))
         for listener in list(self._ends):
             self._guard(listener, exit)

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Literal, Mapping, Tuple, Union, ca
 
 from . import types as t
 from .events import AnyEvent, AnyUpdate
-from .types import Json, Node, Stats, Summary
+from .types import Json, Node, Stats, Subagents, Summary
 
 ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
 
@@ -82,6 +82,9 @@ class State:
     message: str | None = None
 
 
+#: The statuses of subagents that have not ended.
+AT_WORK = frozenset(("queued", "queued_global", "waiting", "running", "retrying"))
+
 #: The events that tell what is said.
 SAID = ("session_update", "text_delta", "thinking_delta")
 
@@ -120,8 +123,9 @@ def reduce(state: State, event: AnyEvent) -> State:
             nodes = [_queued(entry) for entry in given["entries"]]
             return replace(state, tree=state.tree + [node for node in nodes if node["id"] not in known])
         case "subagent_completed":
-            stats = state.stats | {entry["stats"]["id"]: entry["stats"] for entry in given["entries"]}
-            return replace(state, stats=stats, tree=[_ended(node, stats) for node in state.tree])
+            # Of the others, the tree may know more than the statistics, which come less often.
+            ended = {entry["stats"]["id"]: entry["stats"] for entry in given["entries"]}
+            return replace(state, stats=state.stats | ended, tree=[_ended(node, ended) for node in state.tree])
         case "subagent_tree":
             return replace(state, tree=given["tree"])
         case "subagent_dashboard":
@@ -187,14 +191,32 @@ def opened(state: State, answer: Mapping[str, Any]) -> State:
     return replace(broken_off(state), loading=False, message=None) if state.loading else state
 
 
+def listed(state: State, answer: Subagents) -> State:
+    """The state with what the request `subagents/list` answered."""
+    return replace(state, tree=answer["tree"], stats=answer["stats"], summary=answer["summary"])
+
+
 def broken_off(state: State) -> State:
-    """The state once the agent is gone: no turn runs, and what had begun has failed."""
+    """The state once the agent is gone: no turn runs, what had begun has failed, and subagents that had not ended are interrupted."""
 
     def failed(item: Union[Said, Call]) -> Union[Said, Call]:
         running = isinstance(item, Call) and item.status in ("pending", "in_progress")
         return replace(item, status="failed") if running and isinstance(item, Call) else item
 
-    return replace(state, run=None, phase="idle", asking=None, transcript=tuple(map(failed, state.transcript)))
+    def interrupted(node: Node) -> Node:
+        if not is_at_work([node]):
+            return node
+        changed: Any = {**node, "children": [interrupted(child) for child in node.get("children", ())]}
+        return cast(Node, changed | {"status": "interrupted"} if node["status"] in AT_WORK else changed)
+
+    tree = [interrupted(node) for node in state.tree]
+    return replace(state, run=None, phase="idle", asking=None, transcript=tuple(map(failed, state.transcript)), tree=tree)
+
+
+def is_at_work(tree: List[Node]) -> bool:
+    """Whether a subagent of the tree has not ended."""
+    # This must not fail on what an agent sent that is not ours: it is asked when the agent is gone.
+    return any(node.get("status") in AT_WORK or is_at_work(node.get("children", [])) for node in tree)
 
 
 def text_of(block: t.ContentBlock) -> str:

@@ -4,7 +4,7 @@ import { type Asked, type Callbacks, answer, capabilities } from "./callbacks.js
 import { Connection, type Id, type RequestOptions } from "./connection.js";
 import { EndedError, type Exit, ProtocolError, RequestError, asError } from "./errors.js";
 import { type AnyEvent, type AnyUpdate, eventOf, isObject, updateOf } from "./events.js";
-import { type State, brokenOff, initial, opened, reduce, reduceUpdate } from "./reducer.js";
+import { type State, brokenOff, initial, isAtWork, listed, opened, reduce, reduceUpdate } from "./reducer.js";
 import { Session, type SessionOptions } from "./session.js";
 import type * as t from "./types.js";
 
@@ -283,10 +283,31 @@ export class Tiller {
     };
     try {
       await this.#request(method, params, request, now);
-      return session as unknown as Session;
     } catch (error) {
       if (loading) this.#change(id, before);
       throw error;
+    }
+    const came = session as unknown as Session;
+    if (method !== "session/new") await this.#listSubagents(came.id);
+    return came;
+  }
+
+  /** Shows the subagents of a session that was opened: its history comes without them. */
+  async #listSubagents(sessionId: string): Promise<void> {
+    const meta = this.#initialized?._meta as { tiller?: { subagentTree?: boolean } } | null | undefined;
+    if (!meta?.tiller?.subagentTree) return;
+    const method = `${PREFIX}subagents/list`;
+    const now = (result: unknown) => {
+      const given = this.#object(method, result);
+      if (!Array.isArray(given.tree) || !isObject(given.stats)) throw new ProtocolError(`the answer to ${method} has no tree or no stats`, result);
+      this.#change(sessionId, listed(this.state(sessionId), given as unknown as t.Subagents));
+    };
+    try {
+      await this.#request(method, { sessionId }, undefined, now);
+    } catch (error) {
+      if (error instanceof EndedError) throw error;
+      // The session is open all the same.
+      this.#report(asError(error));
     }
   }
 
@@ -345,7 +366,7 @@ export class Tiller {
   #ended(exit: Exit): void {
     for (const controller of this.#asked.values()) controller.abort();
     for (const [id, state] of this.#states) {
-      if (state.run !== null || state.phase !== "idle" || state.asking) this.#change(id, brokenOff(state));
+      if (state.run !== null || state.phase !== "idle" || state.asking || isAtWork(state.tree)) this.#change(id, brokenOff(state));
     }
     for (const listener of [...this.#ends]) this.#guard(listener, exit);
   }

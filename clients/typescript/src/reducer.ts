@@ -77,6 +77,9 @@ export const initial: State = {
   message: null,
 };
 
+/** The statuses of subagents that have not ended. */
+export const AT_WORK: ReadonlySet<string> = new Set(["queued", "queued_global", "waiting", "running", "retrying"]);
+
 /** The events that tell what is said. */
 const SAID = ["session_update", "text_delta", "thinking_delta"];
 
@@ -110,9 +113,9 @@ export function reduce(state: State, event: AnyEvent): State {
       return { ...state, tree: [...state.tree, ...fresh] };
     }
     case "subagent_completed": {
-      const stats = { ...state.stats };
-      for (const entry of event.entries) stats[entry.stats.id] = entry.stats;
-      return { ...state, stats, tree: state.tree.map((node) => ended(node, stats)) };
+      // Of the others, the tree may know more than the statistics, which come less often.
+      const own = Object.fromEntries(event.entries.map((entry) => [entry.stats.id, entry.stats]));
+      return { ...state, stats: { ...state.stats, ...own }, tree: state.tree.map((node) => ended(node, own)) };
     }
     case "subagent_tree":
       return { ...state, tree: event.tree };
@@ -178,11 +181,28 @@ export function opened(state: State, answer: { modes?: t.SessionModeState | null
   return state.loading ? { ...brokenOff(set), loading: false, message: null } : set;
 }
 
-/** The state once the agent is gone: no turn runs, and what had begun has failed. */
+/** The state with what the request `subagents/list` answered. */
+export function listed(state: State, { tree, stats, summary }: t.Subagents): State {
+  return { ...state, tree, stats, summary };
+}
+
+/** Whether a subagent of the tree has not ended. */
+export function isAtWork(tree: Node[]): boolean {
+  // This must not fail on what an agent sent that is not ours: it is asked when the agent is gone.
+  return tree.some((node) => AT_WORK.has(node.status) || isAtWork(node.children ?? []));
+}
+
+/** The state once the agent is gone: no turn runs, what had begun has failed, and subagents that had not ended are interrupted. */
 export function brokenOff(state: State): State {
   const failed = (item: Item): Item =>
     item.kind === "tool" && (item.status === "pending" || item.status === "in_progress") ? { ...item, status: "failed" } : item;
-  return { ...state, run: null, phase: "idle", asking: null, transcript: state.transcript.map(failed) };
+  const interrupted = (node: Node): Node => {
+    if (!isAtWork([node])) return node;
+    const status = AT_WORK.has(node.status) ? "interrupted" : node.status;
+    return { ...node, status, children: (node.children ?? []).map(interrupted) };
+  };
+  const [transcript, tree] = [state.transcript.map(failed), state.tree.map(interrupted)];
+  return { ...state, run: null, phase: "idle", asking: null, transcript, tree };
 }
 
 /** A block of content as text; what is none is named. */

@@ -30,10 +30,10 @@ const quiet = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--lo
 run(npm, ["install", ...quiet, `./${packed.filename}`], scratch);
 // The tests alone need these; the package has no dependencies.
 for (const name of ["@types", "undici-types"]) cpSync(join(here, "node_modules", name), join(scratch, "node_modules", name), { recursive: true });
-for (const name of ["agents.test.ts", "tiller.test.ts", "fake-agent.mjs", "tsconfig.json"]) cpSync(join(here, "test", name), join(scratch, name));
+for (const name of ["agents.test.ts", "swarm.test.ts", "tiller.test.ts", "model-server.ts", "fake-agent.mjs", "tsconfig.json"]) cpSync(join(here, "test", name), join(scratch, name));
 cpSync(join(here, "examples", "dashboard.ts"), join(scratch, "dashboard.ts"));
 run(process.execPath, [tsc, "-p", "tsconfig.json"], scratch);
-const tests = ["agents", "tiller"].map((name) => join(scratch, "made", `${name}.test.js`));
+const tests = ["agents", "swarm", "tiller"].map((name) => join(scratch, "made", `${name}.test.js`));
 const env = { ...process.env, TILLER: tiller };
 const { status } = spawnSync(process.execPath, ["--test", "--test-reporter=dot", ...tests], { cwd: scratch, env, stdio: "inherit" });
 if (status !== 0) process.exit(1);

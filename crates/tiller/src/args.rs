@@ -4,23 +4,27 @@
 
 mod acp;
 mod config;
+mod globals;
 mod integrations;
 mod mcp;
 mod memory;
 mod mistyped;
+mod read;
 mod skills;
 mod spelling;
 mod web;
 
 pub(crate) use config::{ConfigCommand, ConfigPlace};
+pub(crate) use globals::{Globals, wishes};
 pub(crate) use integrations::{
     AddIntegration, Configure, IntegrationsCommand, OneFunction, SettingsScope, Word, file as document_file,
 };
 pub(crate) use mcp::{
-    Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
+    Add, Called, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
 pub(crate) use memory::{MemoryCommand, MemoryFilter};
 use mistyped::prompt_or_suggestion;
+pub(crate) use read::Instead;
 pub(crate) use skills::SkillsCommand;
 use spelling::spelled;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
@@ -30,8 +34,10 @@ use std::path::PathBuf;
 
 /// A coding agent that works through the editor.
 #[derive(Debug, Parser)]
-#[command(name = "tiller", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+#[command(name = "tiller", version, max_term_width = 80)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
@@ -89,13 +95,9 @@ pub(crate) enum Command {
 
 /// The arguments of `tiller models`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ModelsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ModelsCommand>,
-    /// Print one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// The commands of `tiller models`; without one it lists the models.
@@ -116,6 +118,11 @@ pub(crate) enum SchemaCommand {
     Native,
     /// The settings files.
     Settings,
+    /// The objects that commands print with --json; without a command, all of them.
+    Cli {
+        /// The command, such as `sessions list`.
+        command: Vec<String>,
+    },
 }
 
 /// The commands of `tiller lua`.
@@ -147,9 +154,6 @@ pub(crate) struct ScriptArgs {
     /// denied.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Print one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// The options of a new session.
@@ -176,9 +180,6 @@ pub(crate) struct SessionArgs {
 /// The arguments of `tiller acp`.
 #[derive(Debug, Args)]
 pub(crate) struct AcpArgs {
-    /// The directory whose `.tiller/config.toml` applies; defaults to the current directory.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     /// The version of the protocol to serve.
@@ -232,9 +233,6 @@ pub(crate) struct PrintArgs {
     /// The output format.
     #[arg(short, long, value_enum, default_value_t = OutputFormat::Text, requires = "prompt_given")]
     pub(crate) output_format: OutputFormat,
-    /// The working directory; defaults to the current directory.
-    #[arg(long, value_name = "DIR", requires = "prompt_given")]
-    pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     /// Maximum number of model requests; beyond it the exit code is 2.
@@ -296,26 +294,17 @@ pub(crate) struct DemoArgs {
 pub(crate) enum SessionsCommand {
     /// List stored sessions, most recently used first.
     List {
-        /// Only sessions of this directory.
-        #[arg(long, value_name = "DIR")]
-        cwd: Option<PathBuf>,
         /// Include archived sessions.
         #[arg(long)]
         archived: bool,
         /// Maximum number of results.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
-        /// Print one JSON object per line.
-        #[arg(long)]
-        json: bool,
     },
     /// Show the conversation of a session.
     Show {
         /// The session's id.
         id: String,
-        /// Print one JSON object per line, like `-o stream-json`.
-        #[arg(long)]
-        json: bool,
     },
     /// Export a session: as JSON that `import` reads, or as a document.
     Export {
@@ -330,9 +319,6 @@ pub(crate) enum SessionsCommand {
     Import {
         /// The file; `-` reads stdin.
         file: PathBuf,
-        /// The working directory of the session; defaults to the exported one.
-        #[arg(long, value_name = "DIR")]
-        cwd: Option<PathBuf>,
     },
     /// Archive a session: keep it, but omit it from lists.
     Archive {
@@ -354,15 +340,9 @@ pub(crate) enum SessionsCommand {
         /// Words that must all occur in one message, each as a whole word or a prefix.
         #[arg(required = true)]
         words: Vec<String>,
-        /// Search only sessions of this directory.
-        #[arg(long, value_name = "DIR")]
-        cwd: Option<PathBuf>,
         /// Maximum number of results.
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
-        /// Print one JSON object per line.
-        #[arg(long)]
-        json: bool,
     },
     /// Restore files to their state at the end of a turn; without --to and --redo, list the turns
     /// that changed files.
@@ -382,9 +362,6 @@ pub(crate) enum SessionsCommand {
         /// Report problems and planned repairs, and change nothing.
         #[arg(long)]
         check: bool,
-        /// Print one JSON object.
-        #[arg(long)]
-        json: bool,
     },
 }
 
@@ -422,18 +399,11 @@ pub(crate) struct SetupArgs {
     /// Write the settings of the current project only. A key is stored for all projects.
     #[arg(long)]
     pub(crate) project: bool,
-    /// Print one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// The arguments of `tiller doctor`.
 #[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// Print one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
+pub(crate) struct DoctorArgs {}
 
 /// The arguments of `tiller trust`.
 #[derive(Debug, Args)]
@@ -472,9 +442,6 @@ pub(crate) enum PermissionsCommand {
         /// The session.
         #[arg(long, value_name = "ID")]
         session: Option<String>,
-        /// Print one JSON object per line.
-        #[arg(long)]
-        json: bool,
     },
 }
 

@@ -10,6 +10,8 @@ use system::AbsPath;
 /// directories.
 pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Result<Directories> {
     let temp = cwd.join(environment.get("TMPDIR").unwrap_or("/tmp"));
+    let settings =
+        |config: &AbsPath| environment.config_file.clone().unwrap_or_else(|| config.join("config.toml"));
     if let Some(home) = environment.get("TILLER_HOME") {
         let own = cwd.join(home);
         // `~` in settings means the user's home directory; without `HOME` it means tiller's.
@@ -17,12 +19,21 @@ pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Resul
             Some(home) => cwd.join(home),
             None => own.clone(),
         };
-        return Ok(Directories { home, data: own.join("data"), cache: own.join("cache"), config: own, temp });
+        return Ok(Directories {
+            home,
+            data: own.join("data"),
+            cache: own.join("cache"),
+            settings: settings(&own),
+            config: own,
+            temp,
+        });
     }
     let user = user_directories()?;
+    let config = user.config.join("tiller");
     Ok(Directories {
         home: user.home,
-        config: user.config.join("tiller"),
+        settings: settings(&config),
+        config,
         data: user.data.join("tiller"),
         cache: user.cache.join("tiller"),
         temp,

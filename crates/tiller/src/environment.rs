@@ -2,7 +2,7 @@
 //!
 //! It is read here, once, and nowhere else.
 
-use crate::{exit::usage, options::AskLoginShell};
+use crate::{failure::usage, options::AskLoginShell};
 use agent::Redactor;
 use etcetera::BaseStrategy;
 use std::{collections::BTreeMap, io::IsTerminal};
@@ -18,6 +18,10 @@ pub(crate) struct Environment {
     login: LoginShell,
     /// Whether a standard stream is a terminal.
     has_terminal: bool,
+    /// The user's settings file, if `--config` names one.
+    pub(crate) config_file: Option<AbsPath>,
+    /// The directory of `--cwd`.
+    pub(crate) chosen_directory: Option<AbsPath>,
 }
 
 /// The user's base directories, without tiller's own subdirectory.
@@ -85,8 +89,40 @@ impl FromIterator<(String, String)> for Environment {
         let redactor = Redactor::default();
         let secret = variables.iter().filter(|(name, _)| system::is_secret_name(name));
         redactor.learn(secret.map(|(_, value)| value.clone()));
-        Self { variables, redactor, login: LoginShell::default(), has_terminal: false }
+        Self { variables, redactor, ..Self::default() }
     }
+}
+
+/// The arguments of the process, without those that are not UTF-8.
+pub(crate) fn arguments() -> impl Iterator<Item = String> {
+    std::env::args_os().filter_map(|given| given.into_string().ok())
+}
+
+/// Applies the global flags that change what the rest of the process sees: the current directory,
+/// and the settings file of the user.
+///
+/// # Errors
+/// A usage error if the directory cannot be entered or the file does not exist.
+#[expect(clippy::disallowed_methods, reason = "the one place where the current folder is chosen")]
+pub(crate) fn enter(
+    environment: &mut Environment,
+    cwd: Option<&std::path::Path>,
+    config: Option<&std::path::Path>,
+) -> anyhow::Result<()> {
+    // Before the directory is changed: the shell completed both from where the user is.
+    if let Some(config) = config {
+        let file = absolute(&current_dir()?, config)?;
+        check_file("--config", &file)?;
+        environment.config_file = Some(file);
+    }
+    if let Some(cwd) = cwd {
+        let directory = absolute(&current_dir()?, cwd)?;
+        check_directory("--cwd", &directory)?;
+        std::env::set_current_dir(directory.as_std())
+            .map_err(|error| usage(format!("--cwd {directory}: {error}")))?;
+        environment.chosen_directory = Some(directory);
+    }
+    Ok(())
 }
 
 /// The current directory of the process.

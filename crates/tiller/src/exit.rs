@@ -13,8 +13,6 @@ pub(crate) enum Exit {
     Error = 1,
     /// A limit ended the run: turns, tokens or time.
     Limit = 2,
-    /// The command line is invalid or cannot be carried out.
-    Usage = 64,
     /// Writing to standard output failed, for another reason than a closed reader.
     Output = 74,
     /// Ended by SIGHUP.
@@ -32,19 +30,6 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         self as u8
     }
-
-    /// Returns the exit code for an error.
-    pub(crate) fn of(error: &anyhow::Error) -> Self {
-        if let Some(PrintedError { exit, .. }) = error.downcast_ref() {
-            *exit
-        } else if error.chain().any(|cause| cause.is::<Usage>()) {
-            Self::Usage
-        } else if StdoutError::caused(error) {
-            Self::Output
-        } else {
-            Self::Error
-        }
-    }
 }
 
 impl From<&StdoutError> for Exit {
@@ -59,18 +44,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// A problem with the command line, as a lowercase fragment. An error of this type ends the
-/// process with [`Exit::Usage`].
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Usage(pub(crate) String);
-
-/// Returns an error about the command line.
-pub(crate) fn usage(what: impl Into<String>) -> anyhow::Error {
-    Usage(what.into()).into()
-}
-
-/// An error as it is printed, with its exit code.
+/// An error as it is printed, all lines of it, with its exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct PrintedError {
@@ -82,11 +56,10 @@ pub(crate) struct PrintedError {
 mod tests {
     use super::*;
 
-    const ALL: [Exit; 9] = [
+    const ALL: [Exit; 8] = [
         Exit::Ok,
         Exit::Error,
         Exit::Limit,
-        Exit::Usage,
         Exit::Output,
         Exit::HungUp,
         Exit::Interrupted,
@@ -102,19 +75,5 @@ mod tests {
         let number = |line: &str| line.strip_prefix("| ")?.split(' ').next()?.parse::<u8>().ok();
         let documented: Vec<_> = table.lines().filter_map(number).collect();
         assert_eq!(documented, ALL.map(Exit::code));
-    }
-
-    #[test]
-    fn an_error_keeps_its_exit_code_under_added_context() {
-        let closed = StdoutError::new(&std::io::ErrorKind::StorageFull.into());
-        for (error, exit) in [
-            (usage("no"), Exit::Usage),
-            (usage("no").context("yes"), Exit::Usage),
-            (std::io::Error::from(closed.clone()).into(), Exit::Output),
-            (anyhow::Error::from(closed).context("yes"), Exit::Output),
-            (anyhow::anyhow!("no"), Exit::Error),
-        ] {
-            assert_eq!(Exit::of(&error), exit, "{error:#}");
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! The end of the process: flushes the standard streams and settles the exit code.
 
 use crate::{
-    exit::Exit,
+    exit::{Exit, PrintedError},
     limits, signals,
     streams::{self, QueueOutcome, StdoutError},
 };
@@ -24,7 +24,7 @@ pub(crate) fn finish(ended: anyhow::Result<Exit>) -> Exit {
         (None, Some(why), _) => Exit::from(why),
         (None, None, Ok(Exit::Ok)) if matches!(rest, QueueOutcome::GivenUp) => Exit::Limit,
         (None, None, Ok(exit)) => *exit,
-        (None, None, Err(error)) => Exit::of(error),
+        (None, None, Err(error)) => crate::failure::exit_of(error),
     };
     if let Err(error) = ended {
         // A failure of standard output is reported once, and not at all when a signal is the reason
@@ -34,7 +34,10 @@ pub(crate) fn finish(ended: anyhow::Result<Exit>) -> Exit {
             false => exit != Exit::Closed,
         };
         if is_reported {
-            print_error(&format!("{error:#}"));
+            match error.downcast_ref::<PrintedError>() {
+                Some(PrintedError { text, .. }) => print(text),
+                None => print_error(&format!("{error:#}")),
+            }
         }
     }
     if let Some(why) = unwritten
@@ -44,6 +47,12 @@ pub(crate) fn finish(ended: anyhow::Result<Exit>) -> Exit {
     }
     streams::finish_stderr(limits::LAST_WRITES);
     exit
+}
+
+/// Prints an error as it is, with its colours; its text was sanitised when it was rendered.
+fn print(text: &str) {
+    // A closed stderr leaves no way to report anything.
+    let _ = streams::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// Prints an error on standard error.

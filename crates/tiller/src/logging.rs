@@ -38,8 +38,8 @@ pub(crate) enum Reader {
 /// Starts logging to stderr.
 ///
 /// `TILLER_LOG` sets the level (`debug`) or levels by crate (`acp=trace,warn`); the default is
-/// warnings.
-pub(crate) fn init(environment: &Environment, reader: Reader) -> anyhow::Result<()> {
+/// warnings, with `-q` only errors.
+pub(crate) fn init(environment: &Environment, reader: Reader, quiet: bool) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
         // The variable of clients of the legacy dialect: debug level for our crates, the default
         // level
@@ -48,6 +48,7 @@ pub(crate) fn init(environment: &Environment, reader: Reader) -> anyhow::Result<
             let own = OWN.map(|name| (name, LevelFilter::DEBUG));
             Targets::new().with_default(LevelFilter::WARN).with_targets(own)
         }
+        None if quiet => Targets::new().with_default(LevelFilter::ERROR),
         None => Targets::new().with_default(LevelFilter::WARN),
         Some(text) => text.parse().map_err(|error| {
             anyhow::anyhow!("environment variable TILLER_LOG: {error}; write a level, or CRATE=LEVEL,…")

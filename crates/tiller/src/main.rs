@@ -10,6 +10,7 @@
 //! The best places to start reading are `start` (dispatch of commands), `wiring` (implementations),
 //! `config` (layers of settings) and `streams` (output).
 
+mod answer;
 mod args;
 mod config;
 mod demo;
@@ -18,10 +19,12 @@ mod doctor;
 mod environment;
 mod exit;
 mod extensions;
+mod failure;
 mod finish;
 mod headless;
 mod hidden_paths;
 mod integrations;
+mod interface;
 mod keys;
 mod limits;
 mod logging;
@@ -31,7 +34,6 @@ mod models;
 mod options;
 mod permissions;
 mod redacting_writer;
-mod report;
 mod screen;
 mod scripts;
 mod secrets;

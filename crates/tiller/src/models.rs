@@ -1,6 +1,7 @@
 //! `tiller models`: lists the available models; `tiller models refresh` updates limits and prices.
 
 use crate::{
+    answer::Console,
     args::{ModelsArgs, ModelsCommand},
     exit::Exit,
     screen,
@@ -12,10 +13,15 @@ use serde_json::{Value, json};
 use std::io::Write;
 use system::AbsPath;
 
-pub(crate) async fn run(catalog: &Catalog, cwd: &AbsPath, args: &ModelsArgs) -> Result<Exit> {
+pub(crate) async fn run(
+    console: &Console,
+    catalog: &Catalog,
+    cwd: &AbsPath,
+    args: &ModelsArgs,
+) -> Result<Exit> {
     match &args.command {
         Some(ModelsCommand::Refresh { from }) => refresh(catalog, cwd, from).await,
-        None => list(catalog, args.json).await,
+        None => list(console, catalog).await,
     }
 }
 
@@ -29,14 +35,14 @@ async fn refresh(catalog: &Catalog, cwd: &AbsPath, from: &str) -> Result<Exit> {
 }
 
 /// Prints the models with the default marked, and notes about what is missing.
-async fn list(catalog: &Catalog, as_json: bool) -> Result<Exit> {
+async fn list(console: &Console, catalog: &Catalog) -> Result<Exit> {
     catalog.discover().await;
     let default = catalog.default_id().await;
     let source = catalog.catalogue_source().await;
     let has_key = |id: &str| catalog.credentials(id) != Credentials::Missing;
     let notes = notes(catalog, &default, &source).await;
     let mut stdout = screen::stdout();
-    if as_json {
+    if console.is_json() {
         let model =
             |info: &ModelInfo| model_row(info, info.id == default && has_key(&info.id), has_key(&info.id));
         let whole = json!({
@@ -69,7 +75,7 @@ async fn list(catalog: &Catalog, as_json: bool) -> Result<Exit> {
         "\nLimits and prices are of {date} ({place}); `tiller models refresh` gets newer ones."
     );
     for note in notes {
-        screen::note(&note);
+        console.note(&note);
     }
     Ok(Exit::Ok)
 }

@@ -1,6 +1,7 @@
 //! `tiller permissions`: explains a decision, and lists the decisions of a session.
 
 use crate::{
+    answer::Console,
     args::PermissionsCommand,
     exit::Exit,
     options::Options,
@@ -19,6 +20,7 @@ use system::AbsPath;
 
 /// Runs `tiller permissions`.
 pub(crate) async fn run(
+    console: &Console,
     app: &App,
     options: &Options,
     cwd: &AbsPath,
@@ -43,12 +45,12 @@ pub(crate) async fn run(
             }
             Ok(Exit::Ok)
         }
-        PermissionsCommand::Log { session, json } => {
+        PermissionsCommand::Log { session } => {
             let id = match session {
                 Some(id) => resolve_session_id(&app.runtime, &id, cwd).await?,
                 None => last(&app.runtime, cwd).await?,
             };
-            log(&app.runtime, &id, redactor, json).await
+            log(&app.runtime, &id, redactor, console.is_json()).await
         }
     }
 }

@@ -1,9 +1,11 @@
 //! `tiller lua` and `tiller mcp lua`: runs scripts without an agent.
 
 use crate::{
+    answer::Console,
     args::ScriptArgs,
     environment::{self, Environment},
-    exit::{Exit, usage},
+    exit::Exit,
+    failure::usage,
     integrations::{IntegrationFunctions, Integrations},
     mcp::{DirectHost, DirectServers, ServerFunctions, mcp_options},
     options::Options,
@@ -29,13 +31,14 @@ pub(crate) enum Callable {
 
 /// Runs a script and prints its output and its value. A script that fails gives exit code 1.
 pub(crate) async fn run(
+    console: &Console,
     options: &Options,
     environment: &Environment,
     cwd: &AbsPath,
     callable: Callable,
     given: ScriptArgs,
 ) -> Result<Exit> {
-    let ScriptArgs { file, eval, memory, cpu, args, force, json } = given;
+    let ScriptArgs { file, eval, memory, cpu, args, force } = given;
     let (name, code) = match (file, eval) {
         (Some(file), _) => {
             let path = cwd.join(&file);
@@ -64,7 +67,7 @@ pub(crate) async fn run(
     );
     let report = run_script(&direct, callable, functions, script).await;
     direct.close().await;
-    print(&report, environment.redactor(), json)?;
+    print(&report, environment.redactor(), console.is_json())?;
     Ok(if report.error.is_some() { Exit::Error } else { Exit::Ok })
 }
 

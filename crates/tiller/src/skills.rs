@@ -1,7 +1,14 @@
 //! `tiller skills`: lists, shows and checks skills and commands from files.
 
-use crate::{args::SkillsCommand, environment, exit::Exit, options::Directories, report::Report, trust};
-use agent::{CommandFile, Found, FoundState, Redactor, Skill, SkillFinder, check_skill, find_skills};
+use crate::{
+    answer::{Answer, Console},
+    args::SkillsCommand,
+    environment,
+    exit::Exit,
+    options::Directories,
+    trust,
+};
+use agent::{CommandFile, Found, FoundState, Skill, SkillFinder, check_skill, find_skills};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use system::AbsPath;
@@ -11,33 +18,29 @@ use system::AbsPath;
 /// # Errors
 /// If there is no skill of a name, or stdout fails.
 pub(crate) async fn run(
+    console: &Console,
     directories: &Directories,
     cwd: &AbsPath,
-    redactor: &Redactor,
     command: SkillsCommand,
 ) -> Result<Exit> {
     let finder = trust::skill_finder(directories, cwd);
-    let json = command.common().json;
-    let report = match command {
-        SkillsCommand::List(_) => list(&finder).await,
-        SkillsCommand::Show { name, .. } => match show(&finder, &name).await {
-            Err(error) if json => Report::of(&error),
-            shown => shown?,
-        },
-        SkillsCommand::Validate { directories, .. } if directories.is_empty() => {
+    let answer = match command {
+        SkillsCommand::List => list(&finder).await,
+        SkillsCommand::Show { name } => show(&finder, &name).await?,
+        SkillsCommand::Validate { directories } if directories.is_empty() => {
             let skills = find_skills(&finder).await.skills;
             validate(&finder, skills.into_iter().map(|found| found.path).collect()).await
         }
-        SkillsCommand::Validate { directories, .. } => {
+        SkillsCommand::Validate { directories } => {
             let base = environment::current_dir()?;
             let paths = directories.iter().map(|path| environment::absolute(&base, path));
             validate(&finder, paths.collect::<Result<_>>()?).await
         }
     };
-    report.print(json, redactor)
+    console.print(answer)
 }
 
-async fn list(finder: &SkillFinder) -> Report {
+async fn list(finder: &SkillFinder) -> Answer {
     let set = find_skills(finder).await;
     let mut text = String::new();
     let mut section = |title: &str, lines: Vec<String>| {
@@ -63,7 +66,7 @@ async fn list(finder: &SkillFinder) -> Report {
         "commands": set.commands.iter().map(command_row).collect::<Vec<_>>(),
         "problems": set.problems,
     });
-    Report::new(json, text)
+    Answer::new(json, text)
 }
 
 fn line<T>(found: &Found<T>, about: impl Fn(&T) -> &String) -> String {
@@ -113,7 +116,7 @@ fn command_row(found: &Found<CommandFile>) -> Value {
     row(found, content.unwrap_or_default())
 }
 
-async fn show(finder: &SkillFinder, name: &str) -> Result<Report> {
+async fn show(finder: &SkillFinder, name: &str) -> Result<Answer> {
     let skills = find_skills(finder).await.skills;
     let mut named: Vec<_> = skills.iter().filter(|found| found.name == name).collect();
     named.sort_by_key(|found| found.state != FoundState::Used);
@@ -147,11 +150,11 @@ async fn show(finder: &SkillFinder, name: &str) -> Result<Report> {
     let mut row = skill_row(found);
     row["files"] = files.iter().map(AbsPath::as_str).collect();
     row["body"] = skill.body.clone().into();
-    Ok(Report::new(json!({ "v": 1, "skill": row }), text))
+    Ok(Answer::new(json!({ "skill": row }), text))
 }
 
 /// Checks the skills in directories, trusted or not: nothing of them reaches a model.
-async fn validate(finder: &SkillFinder, directories: Vec<AbsPath>) -> Report {
+async fn validate(finder: &SkillFinder, directories: Vec<AbsPath>) -> Answer {
     let (mut text, mut rows, mut wrong) = (String::new(), Vec::new(), 0);
     for directory in &directories {
         let (problems, usable) = match check_skill(finder.system.as_ref(), directory).await {
@@ -174,5 +177,5 @@ async fn validate(finder: &SkillFinder, directories: Vec<AbsPath>) -> Report {
     if directories.is_empty() {
         text.push_str("There are no skills to check.\n");
     }
-    Report::new(json!({ "v": 1, "skills": rows }), text).failed(wrong > 0)
+    Answer::new(json!({ "skills": rows }), text).failed_if(wrong > 0, "a skill has problems")
 }

@@ -1,17 +1,21 @@
 //! Dispatches the command line to the module that implements each command.
 
 use crate::{
+    answer::{Console, schemas},
     args::{
-        AcpArgs, Cli, Command, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs, SchemaCommand,
-        SessionArgs, SessionsCommand, SetupArgs,
+        AcpArgs, Cli, Command, Instead, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs,
+        SchemaCommand, SessionArgs, SessionsCommand, SetupArgs, wishes,
     },
     config::{self, Flags},
     demo, directories, doctor,
     environment::{self, Environment},
-    exit::{Exit, PrintedError, usage},
+    exit::Exit,
     extensions::Extensions,
+    failure::usage,
     headless::{self, Overrides, Run, SessionChoice},
-    integrations, limits, logging, mcp, memory, models,
+    integrations,
+    interface::{self, InterfaceOptions},
+    limits, logging, mcp, memory, models,
     options::Options,
     permissions, screen,
     scripts::{self, Callable},
@@ -47,16 +51,30 @@ struct Resolved {
 
 /// Runs the command line and returns the exit code.
 pub(crate) fn run() -> Result<Exit> {
+    let mut environment = Environment::read();
     let cli = match Cli::read() {
         Ok(cli) => cli,
-        Err(error) => return print_instead(&error),
+        Err(Instead::Help(text)) => {
+            screen::stdout().write_all(text.as_bytes())?;
+            return Ok(Exit::Ok);
+        }
+        Err(Instead::Error(failure)) => {
+            return Console::new(wishes(environment::arguments()), &environment).fail(failure.into());
+        }
     };
-    let environment = Environment::read();
+    let entered =
+        environment::enter(&mut environment, cli.globals.cwd.as_deref(), cli.globals.config.as_deref());
+    let console = Console::new(cli.globals.wishes(), &environment);
+    if let Err(error) = entered {
+        return console.fail(error);
+    }
     let reader = match &cli.command {
         Some(Command::Acp(_)) => logging::Reader::Log,
         _ => logging::Reader::Terminal,
     };
-    logging::init(&environment, reader)?;
+    if let Err(error) = logging::init(&environment, reader, cli.globals.quiet) {
+        return console.fail(error);
+    }
     // One thread runs everything: sessions wait far more than they compute, and a process that
     // starts in milliseconds has few threads. The event loop checks for I/O often, so that a cancel
     // does not wait for one round over all busy sessions.
@@ -68,66 +86,48 @@ pub(crate) fn run() -> Result<Exit> {
     let code = runtime.block_on(async {
         tokio::select! {
             biased;
-            code = dispatch(cli, &environment) => code,
+            code = dispatch(cli, &environment, &console) => code,
             exit = signals::next_to_drop() => Ok(exit),
         }
     });
     // A read of stdin may still block its thread; it ends with the process.
     runtime.shutdown_background();
-    code.map_err(|error| match StdoutError::caused(&error) {
-        true => error,
-        // Error messages quote their subject, so they are redacted.
-        false => {
-            let text = environment.redactor().shown(&format!("{error:#}"));
-            PrintedError { exit: Exit::of(&error), text }.into()
-        }
+    code.or_else(|error| match StdoutError::caused(&error) {
+        true => Err(error),
+        false => console.fail(error),
     })
 }
 
-/// Prints the parser's message: the requested help, or an error.
-fn print_instead(error: &clap::Error) -> Result<Exit> {
-    let text = error.render().to_string();
-    if error.use_stderr() {
-        // The exit code reports the error too.
-        let _ = screen::stderr().write_all(text.as_bytes());
-        return Ok(Exit::Usage);
-    }
-    screen::stdout().write_all(text.as_bytes())?;
-    Ok(Exit::Ok)
-}
-
-async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
+async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Result<Exit> {
     match cli.command {
-        Some(Command::Acp(args)) => acp(args, environment).await,
+        Some(Command::Acp(args)) => acp(args, console, environment).await,
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         // The damaged store must not be opened before its repair.
-        Some(Command::Sessions(SessionsCommand::Repair { check, json })) => {
+        Some(Command::Sessions(SessionsCommand::Repair { check })) => {
             let Resolved { options, .. } =
-                resolve_settings_or_defaults(environment, None, Flags::default()).await?;
-            sessions::repair::run(&options.directories, check, json)
+                resolve_settings_or_defaults(environment, Flags::default()).await?;
+            sessions::repair::run(&options.directories, check, console)
         }
         Some(Command::Sessions(command)) => {
             let settled = match &command {
                 // Rewinding writes files of the project, which settings may forbid.
-                SessionsCommand::Rewind { .. } => {
-                    resolve_settings(environment, None, Flags::default()).await?
-                }
-                _ => resolve_settings_or_defaults(environment, None, Flags::default()).await?,
+                SessionsCommand::Rewind { .. } => resolve_settings(environment, Flags::default()).await?,
+                _ => resolve_settings_or_defaults(environment, Flags::default()).await?,
             };
             let Resolved { settings, options, cwd, .. } = settled;
             let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
-            sessions::run(&app.runtime, system, &cwd, environment.redactor(), command).await
+            sessions::run(console, &app.runtime, system, &cwd, environment.redactor(), command).await
         }
         Some(Command::Memory(command)) => {
             let Resolved { settings, options, cwd, .. } =
-                resolve_settings_or_defaults(environment, None, Flags::default()).await?;
+                resolve_settings_or_defaults(environment, Flags::default()).await?;
             let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
-            memory::run(&app.runtime, &options, environment, &cwd, command).await
+            memory::run(console, &app.runtime, &options, environment, &cwd, command).await
         }
-        Some(Command::Doctor(args)) => {
+        Some(Command::Doctor(_)) => {
             let Resolved { options, notices, problem, cwd, .. } =
-                resolve_settings_or_defaults(environment, None, Flags::default()).await?;
+                resolve_settings_or_defaults(environment, Flags::default()).await?;
             let catalog = wiring::catalog(&options, environment.redactor(), &cwd);
             let subject = doctor::Subject {
                 options: &options,
@@ -135,13 +135,13 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
                 notices: &notices,
                 settings_problem: problem.as_deref(),
             };
-            doctor::run(subject, &args).await
+            doctor::run(subject, console).await
         }
         Some(Command::Permissions(command)) => {
             let Resolved { settings, options, cwd, .. } =
-                resolve_settings(environment, None, Flags::default()).await?;
+                resolve_settings(environment, Flags::default()).await?;
             let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
-            permissions::run(&app, &options, &cwd, environment.redactor(), command).await
+            permissions::run(console, &app, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
             // Trust can also be revoked for a directory that no longer exists.
@@ -150,46 +150,46 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
                 None => directory("PATH", args.path.as_deref())?,
             };
             let directories = directories::resolve(environment, &cwd)?;
-            trust::run(&directories, &cwd, &args, environment.redactor()).await
+            trust::run(console, &directories, &cwd, &args, environment.redactor()).await
         }
         Some(Command::Skills(command)) => {
-            let cwd = directory("--cwd", command.common().cwd.as_deref())?;
+            let cwd = environment::current_dir()?;
             let directories = directories::resolve(environment, &cwd)?;
-            skills::run(&directories, &cwd, environment.redactor(), command).await
+            skills::run(console, &directories, &cwd, command).await
         }
         Some(Command::Mcp(command)) => {
-            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
+            let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
             match command {
                 McpCommand::Lua(script) => {
-                    scripts::run(&options, environment, &cwd, Callable::Servers, script).await
+                    scripts::run(console, &options, environment, &cwd, Callable::Servers, script).await
                 }
-                command => mcp::run(&options, environment, &cwd, command).await,
+                command => mcp::run(console, &options, environment, &cwd, command).await,
             }
         }
         Some(Command::Integrations(command)) => {
-            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
+            let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
             match command {
                 IntegrationsCommand::Lua(script) => {
-                    scripts::run(&options, environment, &cwd, Callable::AllFunctions, script).await
+                    scripts::run(console, &options, environment, &cwd, Callable::AllFunctions, script).await
                 }
-                command => integrations::run(&options, environment, &cwd, command).await,
+                command => integrations::run(console, &options, environment, &cwd, command).await,
             }
         }
         Some(Command::Web(command)) => {
-            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-            web::run(&options, environment, &cwd, command).await
+            let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
+            web::run(console, &options, environment, &cwd, command).await
         }
         Some(Command::Lua(LuaCommand::Run(script))) => {
-            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-            scripts::run(&options, environment, &cwd, Callable::AllFunctions, script).await
+            let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
+            scripts::run(console, &options, environment, &cwd, Callable::AllFunctions, script).await
         }
         Some(Command::Config(command)) => {
             let cwd = environment::current_dir()?;
             let settings = Settings::new(environment, &cwd, Flags::default())?;
             let options = settings.built_in();
-            settings::run(&settings, &options, environment, &cwd, command).await
+            settings::run(console, &settings, &options, environment, &cwd, command).await
         }
-        Some(Command::Setup(args)) => setup(&args, environment).await,
+        Some(Command::Setup(args)) => setup(&args, console, environment).await,
         Some(Command::Schema(SchemaCommand::Native)) => {
             streams::stdout().write_all(acp::native::SCHEMA.as_bytes())?;
             Ok(Exit::Ok)
@@ -198,28 +198,33 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             streams::stdout().write_all(format!("{:#}\n", config::schema()).as_bytes())?;
             Ok(Exit::Ok)
         }
-        Some(Command::Models(args)) => {
-            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-            models::run(&wiring::catalog(&options, environment.redactor(), &cwd), &cwd, &args).await
+        Some(Command::Schema(SchemaCommand::Cli { command })) => {
+            let schema = schemas::of(&command.join(" "))?;
+            streams::stdout().write_all(format!("{schema:#}\n").as_bytes())?;
+            Ok(Exit::Ok)
         }
-        None => print(cli.print, environment).await,
+        Some(Command::Models(args)) => {
+            let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
+            models::run(console, &wiring::catalog(&options, environment.redactor(), &cwd), &cwd, &args).await
+        }
+        None => print(cli.print, environment, console).await,
     }
 }
 
-async fn setup(args: &SetupArgs, environment: &Environment) -> Result<Exit> {
-    let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-    setup::run(&options, environment, &cwd, args).await
+async fn setup(args: &SetupArgs, console: &Console, environment: &Environment) -> Result<Exit> {
+    let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
+    setup::run(console, &options, environment, &cwd, args).await
 }
 
-async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
-    let AcpArgs { cwd, session, protocol, events, setup: for_setup } = args;
+async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Result<Exit> {
+    let AcpArgs { session, protocol, events, setup: for_setup } = args;
     if for_setup {
-        return setup(&SetupArgs::default(), environment).await;
+        return setup(&SetupArgs::default(), console, environment).await;
     }
     // The editor is served even if the settings are broken: it receives the error when it opens a
     // session, and sessions open once the file is fixed.
     let Resolved { settings, options, cwd, .. } =
-        resolve_settings_or_defaults(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
+        resolve_settings_or_defaults(environment, flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
     let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
     let services = Services {
@@ -263,9 +268,12 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     code
 }
 
-async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
+async fn print(args: PrintArgs, environment: &Environment, console: &Console) -> Result<Exit> {
     let deadline = args.timeout.and_then(|time| Instant::now().checked_add(Duration::from_secs(time)));
     let given = match (args.print, args.prompt.as_slice()) {
+        (None, []) if console.may_ask() && streams::stdout_is_terminal() => {
+            return interface::run(InterfaceOptions::default(), environment, console).await;
+        }
         (None, []) => {
             return Err(usage(
                 "nothing to do: give a prompt, or a command such as `tiller acp` or `tiller demo` (see --help)",
@@ -287,8 +295,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let flags = flags(&args.session, Some(append), args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
-    let Resolved { settings, options, cwd, .. } =
-        resolve_settings(environment, args.cwd.as_deref(), flags).await?;
+    let Resolved { settings, options, cwd, .. } = resolve_settings(environment, flags).await?;
     let keep = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
     let app = wiring::wire(&settings, &options, keep, providers)?;
@@ -315,20 +322,16 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
 }
 
 /// Resolves the layers of settings and logs what was ignored.
-async fn resolve_settings(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Resolved> {
-    let (settings, cwd) = settings_in(environment, cwd, flags)?;
+async fn resolve_settings(environment: &Environment, flags: Flags) -> Result<Resolved> {
+    let (settings, cwd) = settings_in(environment, flags)?;
     let snapshot = settings.read(&cwd).await?;
     Ok(Resolved::of(settings, cwd, snapshot, None))
 }
 
 /// Like [`resolve_settings`], for commands that are safe without the user's settings: unusable
 /// files are omitted, and the problem is logged.
-async fn resolve_settings_or_defaults(
-    environment: &Environment,
-    cwd: Option<&Path>,
-    flags: Flags,
-) -> Result<Resolved> {
-    let (settings, cwd) = settings_in(environment, cwd, flags)?;
+async fn resolve_settings_or_defaults(environment: &Environment, flags: Flags) -> Result<Resolved> {
+    let (settings, cwd) = settings_in(environment, flags)?;
     let (snapshot, problem) = settings.read_or_defaults(&cwd).await?;
     if let Some(problem) = &problem {
         tracing::warn!("the settings cannot be used: {problem}");
@@ -336,12 +339,8 @@ async fn resolve_settings_or_defaults(
     Ok(Resolved::of(settings, cwd, snapshot, problem))
 }
 
-fn settings_in(
-    environment: &Environment,
-    cwd: Option<&Path>,
-    flags: Flags,
-) -> Result<(Arc<Settings>, AbsPath)> {
-    let cwd = directory("--cwd", cwd)?;
+fn settings_in(environment: &Environment, flags: Flags) -> Result<(Arc<Settings>, AbsPath)> {
+    let cwd = environment::current_dir()?;
     Ok((Settings::new(environment, &cwd, flags)?, cwd))
 }
 

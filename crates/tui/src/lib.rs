@@ -7,6 +7,16 @@
 //!
 //! Read `app/mod.rs` first.
 
+pub mod client;
+pub mod composer;
+pub mod driver;
+pub mod field;
+pub mod fuzzy;
+pub mod highlight;
 pub mod input;
+pub mod keys;
+pub mod limits;
+pub mod look;
+pub mod markdown;
 pub mod text;
 pub mod theme;

@@ -1,51 +1,37 @@
 //! Parses `tiller acp`, the command that editors start, without building the parsers of all other
 //! commands: that takes longer than the rest of parsing.
 
-use super::{AcpArgs, Cli, Command, PrintArgs, prompt_or_suggestion, spelled};
-use clap::{Args as _, FromArgMatches as _, Parser as _};
-
-impl Cli {
-    /// Parses the command line of this process.
-    ///
-    /// # Errors
-    /// The text to print instead of running: an error message, or the requested help.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
-        let arguments: Result<Vec<String>, _> =
-            std::env::args_os().map(std::ffi::OsString::into_string).collect();
-        // An argument that is not UTF-8 is left to the full parser, which reports it.
-        let Ok(arguments) = arguments else { return Self::try_parse() };
-        let arguments = spelled(arguments.into_iter());
-        match acp(&arguments) {
-            Some(command) => Ok(Self { command: Some(command), print: PrintArgs::default() }),
-            None => Self::try_parse_from(prompt_or_suggestion(arguments)?),
-        }
-    }
-}
+use super::{AcpArgs, Globals};
+use clap::{Args as _, FromArgMatches as _};
 
 /// Parses the arguments of `tiller acp`. Returns `None` for anything else, and for arguments that
 /// are invalid: the full parser's messages are the ones for people.
-fn acp(arguments: &[String]) -> Option<Command> {
+pub(super) fn alone(arguments: &[String]) -> Option<(Globals, AcpArgs)> {
     let [_, command, given @ ..] = arguments else { return None };
     if command != "acp" {
         return None;
     }
     let parser = AcpArgs::augment_args(clap::Command::new("acp").no_binary_name(true));
-    let matches = parser.try_get_matches_from(given).ok()?;
-    AcpArgs::from_arg_matches(&matches).ok().map(Command::Acp)
+    let matches = Globals::augment_args(parser).try_get_matches_from(given).ok()?;
+    Some((Globals::from_arg_matches(&matches).ok()?, AcpArgs::from_arg_matches(&matches).ok()?))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{Cli, Command, PrintArgs},
+        *,
+    };
 
     #[test]
     fn the_acp_parser_agrees_with_the_whole_parser() {
-        for (given, alone) in [
+        for (given, taken_alone) in [
             ("acp", true),
             ("acp --model openai/gpt-5 --mode plan", true),
             ("acp -m a/b --cwd=/tmp/x --protocol 1 --events off", true),
             ("acp -ma/b --yolo --record r.jsonl", true),
             ("acp --permission-mode argus --setup", true),
+            ("acp -q --color never --config x.toml", true),
             ("acp --", true),
             ("acp --yolo --permission-mode argus", false),
             ("acp --mode rage", false),
@@ -71,14 +57,15 @@ mod tests {
         ] {
             let words: Vec<_> =
                 ["tiller"].into_iter().chain(given.split_whitespace()).map(str::to_owned).collect();
-            let read = acp(&words);
-            assert_eq!(read.is_some(), alone, "{given}");
-            match (read, Cli::try_parse_from(&words)) {
-                (Some(command), Ok(whole)) => {
-                    let read = Cli { command: Some(command), print: PrintArgs::default() };
+            let read = alone(&words);
+            assert_eq!(read.is_some(), taken_alone, "{given}");
+            match (read, Cli::parsed(words.clone())) {
+                (Some((globals, command)), Ok(whole)) => {
+                    let command = Some(Command::Acp(command));
+                    let read = Cli { globals, command, print: PrintArgs::default() };
                     assert_eq!(format!("{read:?}"), format!("{whole:?}"), "{given}");
                 }
-                (Some(_), Err(error)) => panic!("{given}: the whole parser says {error}"),
+                (Some(_), Err(error)) => panic!("{given}: the whole parser says {error:?}"),
                 // The full parser accepts no arguments of this command that the fast one left to
                 // it.
                 (None, whole) => {

@@ -7,18 +7,11 @@ use clap::{Args, Subcommand};
 pub(crate) enum ConfigCommand {
     /// List the settings of your file and the project's that apply in the current directory, and
     /// those that are ignored.
-    List {
-        /// Print one JSON object.
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Show the values of one setting in the files.
     Get {
         /// The setting, such as tools.denied_tools.
         name: String,
-        /// Print one JSON object.
-        #[arg(long)]
-        json: bool,
     },
     /// Write a setting. It applies immediately, in running agents too.
     Set {
@@ -45,7 +38,4 @@ pub(crate) struct ConfigPlace {
     /// Write the project's file instead of your own.
     #[arg(long)]
     pub(crate) project: bool,
-    /// Print one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
 }

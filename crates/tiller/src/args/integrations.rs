@@ -1,6 +1,6 @@
 //! The command line of `tiller integrations`.
 
-use super::{Common, ScriptArgs};
+use super::ScriptArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub(crate) enum IntegrationsCommand {
     /// Show which integrations can be called, and what the others lack.
     Status(NamedIntegration),
     /// Check added services, credentials and settings for problems.
-    Doctor(Common),
+    Doctor,
     /// List the fields of an integration's accounts.
     Fields(OneIntegration),
     /// Store credentials, enable an integration, and set its permissions.
@@ -22,8 +22,6 @@ pub(crate) enum IntegrationsCommand {
         /// Words that must all occur.
         #[arg(required = true)]
         words: Vec<String>,
-        #[command(flatten)]
-        common: Common,
     },
     /// Show the documentation of an integration or a function.
     Docs(OneFunction),
@@ -64,8 +62,6 @@ pub(crate) enum IntegrationsCommand {
 pub(crate) struct NamedIntegration {
     /// The integration; defaults to all.
     pub(crate) name: Option<String>,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// An integration.
@@ -73,8 +69,6 @@ pub(crate) struct NamedIntegration {
 pub(crate) struct OneIntegration {
     /// The integration.
     pub(crate) name: String,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// A function, or an integration.
@@ -82,8 +76,6 @@ pub(crate) struct OneIntegration {
 pub(crate) struct OneFunction {
     /// The function, as PROVIDER.FUNCTION; for docs also an integration.
     pub(crate) name: String,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// An integration to enable or disable.
@@ -93,8 +85,6 @@ pub(crate) struct SwitchedIntegration {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) scope: SettingsScope,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// The settings file that is written.
@@ -122,8 +112,6 @@ pub(crate) struct AddIntegration {
     /// Allow an address on this machine or in a private network.
     #[arg(long)]
     pub(crate) local: bool,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// The configuration of an integration.
@@ -169,8 +157,6 @@ pub(crate) struct Configure {
     pub(crate) write: Option<Word>,
     #[command(flatten)]
     pub(crate) scope: SettingsScope,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// The permission of a kind of calls.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     /// List the servers configured for this directory. Starts none.
-    List(Common),
+    List,
     /// Configure a server: `add NAME -- COMMAND ARGS…`, or `add NAME --url URL`.
     Add(Add),
     /// Remove a server.
@@ -31,15 +31,13 @@ pub(crate) enum McpCommand {
     /// the current definitions of that server's tools.
     Trust(Trusted),
     /// Check the configuration of servers. Starts none.
-    Doctor(Common),
+    Doctor,
     /// List a server's resources, or read one.
     Resources {
         /// The server.
         server: String,
         /// The resource's URI.
         uri: Option<String>,
-        #[command(flatten)]
-        common: Common,
     },
     /// List a server's prompts, or get one with its arguments filled in.
     Prompts {
@@ -50,8 +48,6 @@ pub(crate) enum McpCommand {
         /// One argument, as NAME=VALUE; may be repeated.
         #[arg(long = "arg", value_name = "NAME=VALUE")]
         arguments: Vec<String>,
-        #[command(flatten)]
-        common: Common,
     },
     /// Read one resource of a server.
     Resource {
@@ -59,8 +55,6 @@ pub(crate) enum McpCommand {
         server: String,
         /// The resource's URI.
         uri: String,
-        #[command(flatten)]
-        common: Common,
     },
     /// Get one prompt of a server with its arguments filled in.
     Prompt {
@@ -71,8 +65,6 @@ pub(crate) enum McpCommand {
         /// One argument, as NAME=VALUE; may be repeated.
         #[arg(long = "arg", value_name = "NAME=VALUE")]
         arguments: Vec<String>,
-        #[command(flatten)]
-        common: Common,
     },
     /// Well-known servers, ready to add.
     #[command(subcommand)]
@@ -83,8 +75,6 @@ pub(crate) enum McpCommand {
     Logout {
         /// The server.
         server: String,
-        #[command(flatten)]
-        common: Common,
     },
     /// Serve the tools of chosen servers as an MCP server on stdin and stdout.
     Serve(Serve),
@@ -99,42 +89,7 @@ pub(crate) enum McpCommand {
         edited: Scope,
     },
     /// Print the configured servers as a file that other programs read.
-    Export(Common),
-}
-
-impl McpCommand {
-    /// Returns the arguments that all commands have.
-    pub(crate) fn common(&self) -> &Common {
-        match self {
-            Self::List(common) | Self::Doctor(common) | Self::Export(common) => common,
-            Self::Add(Add { scope, .. }) | Self::Import { edited: scope, .. } => &scope.common,
-            Self::Remove(edited) | Self::Enable(edited) | Self::Disable(edited) => &edited.scope.common,
-            Self::Status(named) | Self::Tools(named) => &named.common,
-            Self::Trust(trusted) => &trusted.named.common,
-            Self::Schema(called) | Self::Call(called) => &called.common,
-            // These have an output of their own.
-            Self::Lua(_) | Self::Serve(_) => &Common { json: false },
-            Self::Resources { common, .. } | Self::Prompts { common, .. } => common,
-            Self::Resource { common, .. } | Self::Prompt { common, .. } => common,
-            Self::Preset(PresetCommand::List(common) | PresetCommand::Show { common, .. }) => common,
-            Self::Login(login) => &login.common,
-            Self::Logout { common, .. } => common,
-            Self::Preset(PresetCommand::Add { scope, .. }) => &scope.common,
-            Self::Secret(
-                SecretCommand::Set { common, .. }
-                | SecretCommand::List(common)
-                | SecretCommand::Unset { common, .. },
-            ) => common,
-        }
-    }
-}
-
-/// The option of every command.
-#[derive(Debug, Default, Args)]
-pub(crate) struct Common {
-    /// Print one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
+    Export,
 }
 
 /// The file that is written.
@@ -143,8 +98,6 @@ pub(crate) struct Scope {
     /// Write the project's `.mcp.json` instead of your own file.
     #[arg(long)]
     pub(crate) project: bool,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// A server in a file.
@@ -189,8 +142,6 @@ pub(crate) struct Add {
 pub(crate) struct Named {
     /// The server; defaults to all.
     pub(crate) server: Option<String>,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// The servers to trust.
@@ -220,8 +171,6 @@ pub(crate) struct Called {
     /// Use a server of an untrusted project; for trusted automation.
     #[arg(long)]
     pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// The commands of `tiller mcp secret`.
@@ -231,17 +180,13 @@ pub(crate) enum SecretCommand {
     Set {
         /// Its key, such as mcp.github.env.GITHUB_TOKEN.
         key: String,
-        #[command(flatten)]
-        common: Common,
     },
     /// List the keys. Values are never shown.
-    List(Common),
+    List,
     /// Remove a secret.
     Unset {
         /// Its key.
         key: String,
-        #[command(flatten)]
-        common: Common,
     },
 }
 
@@ -249,13 +194,11 @@ pub(crate) enum SecretCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PresetCommand {
     /// List the presets.
-    List(Common),
+    List,
     /// Show a preset and its requirements.
     Show {
         /// The preset.
         preset: String,
-        #[command(flatten)]
-        common: Common,
     },
     /// Configure the server of a preset in your own file, or in the project's.
     Add {
@@ -284,8 +227,6 @@ pub(crate) struct Login {
     /// registration.
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// The tools that are served.

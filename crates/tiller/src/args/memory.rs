@@ -34,17 +34,11 @@ pub(crate) enum MemoryCommand {
         /// Print exactly what a new session here is sent, with this text as its first prompt.
         #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["all", "kind", "class", "expired", "limit", "json"])]
         prompt: Option<String>,
-        /// Print one JSON object per line.
-        #[arg(long)]
-        json: bool,
     },
     /// Show a memory.
     Show {
         /// The number of the memory.
         id: MemoryId,
-        /// Print one JSON object.
-        #[arg(long)]
-        json: bool,
     },
     /// Search memories.
     Search {
@@ -53,9 +47,6 @@ pub(crate) enum MemoryCommand {
         words: Vec<String>,
         #[command(flatten)]
         filter: MemoryFilter,
-        /// Print one JSON object per line.
-        #[arg(long)]
-        json: bool,
     },
     /// Save a memory.
     Add {

@@ -1,7 +1,8 @@
 //! Handles a first word that is not a command: a prompt, or a misspelled command.
 
 use super::Cli;
-use clap::{CommandFactory as _, Error, error::ErrorKind};
+use crate::answer::{Failure, Kind};
+use clap::CommandFactory as _;
 
 /// Commands of other programs, with their names here.
 const OTHER_NAMES: [(&str, &str); 24] = [
@@ -35,7 +36,7 @@ const OTHER_NAMES: [(&str, &str); 24] = [
 ///
 /// # Errors
 /// If the first word looks like a command but is none; the error suggests the nearest command.
-pub(super) fn prompt_or_suggestion(mut arguments: Vec<String>) -> Result<Vec<String>, Error> {
+pub(super) fn prompt_or_suggestion(mut arguments: Vec<String>) -> Result<Vec<String>, Failure> {
     let is_word = |given: &str| {
         given.starts_with(|c: char| c.is_ascii_alphabetic())
             && given.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
@@ -75,15 +76,14 @@ fn intended(given: &str, root: &clap::Command) -> Option<String> {
     (distance(&nearest) <= most).then_some(nearest)
 }
 
-fn no_command(given: &str, intended: Option<&str>, prompt: &str) -> Error {
-    let suggestion = match intended {
-        Some(intended) => format!("did you mean `tiller {intended}`?"),
-        None => "`tiller --help` lists them.".to_owned(),
+fn no_command(given: &str, intended: Option<&str>, prompt: &str) -> Failure {
+    let what = match intended {
+        Some(intended) => format!("there is no command `{given}`; did you mean `tiller {intended}`?"),
+        None => format!("there is no command `{given}`; `tiller --help` lists them"),
     };
-    let text = format!(
-        "there is no command `{given}`; {suggestion}\nTo send it to the model as a prompt: tiller -p '{prompt}'\n"
-    );
-    Error::raw(ErrorKind::InvalidSubcommand, text)
+    Failure::new(Kind::Usage, what)
+        .hint(format!("to send it to the model as a prompt: tiller -p '{prompt}'"))
+        .next(format!("tiller {}", intended.unwrap_or("--help")))
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
 
     fn read(line: &[&str]) -> Result<Vec<String>, String> {
         let arguments = ["tiller"].iter().chain(line).map(|word| (*word).to_owned()).collect();
-        prompt_or_suggestion(arguments).map_err(|error| error.to_string())
+        prompt_or_suggestion(arguments).map_err(|failure| format!("{failure:?}"))
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The command line of `tiller web`.
 
-use super::{Common, SettingsScope};
+use super::SettingsScope;
 use clap::{Args, Subcommand, ValueEnum};
 
 /// The commands of `tiller web`.
@@ -13,15 +13,13 @@ pub(crate) enum WebCommand {
         /// Print HTML as its source.
         #[arg(long)]
         raw: bool,
-        #[command(flatten)]
-        common: Common,
     },
     /// Search the web through the configured provider.
     Search(WebSearchArgs),
     /// Show the search provider, whether it can be used, and the hosts of web.local_hosts.
-    Status(Common),
+    Status,
     /// Like status; fails if a search provider is configured and cannot be used.
-    Doctor(Common),
+    Doctor,
     /// Choose the search provider, and store its key.
     Configure(WebConfigure),
 }
@@ -41,8 +39,6 @@ pub(crate) struct WebSearchArgs {
     /// No results of this domain. May be repeated.
     #[arg(long = "without", value_name = "DOMAIN")]
     pub(crate) blocked: Vec<String>,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// The search provider.
@@ -61,8 +57,6 @@ pub(crate) struct WebConfigure {
     pub(crate) forget_key: bool,
     #[command(flatten)]
     pub(crate) scope: SettingsScope,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// The name of a search provider.

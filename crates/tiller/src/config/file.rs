@@ -65,7 +65,7 @@ impl std::fmt::Display for Place {
 
 /// The path of the user's settings file.
 pub(crate) fn user_path(directories: &Directories) -> AbsPath {
-    directories.config.join("config.toml")
+    directories.settings.clone()
 }
 
 /// The path of a project's settings file, relative to the project's directory.

@@ -145,6 +145,7 @@ mod tests {
     fn set(text: &str, name: &str, value: serde_json::Value) -> Result<String, String> {
         let path = |text: &str| AbsPath::new(text).unwrap();
         let directories = Directories {
+            settings: path("/c/config.toml"),
             home: path("/home/me"),
             config: path("/c"),
             data: path("/d"),

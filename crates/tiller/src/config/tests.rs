@@ -29,6 +29,7 @@ fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
     let file =
         |path: AbsPath, text: &str| (!text.is_empty()).then(|| SettingsFile { path, text: text.to_owned() });
     let directories = Directories {
+        settings: AbsPath::new("/c/config.toml").unwrap(),
         home: path("/home/me"),
         config: path("/c"),
         data: path("/d"),

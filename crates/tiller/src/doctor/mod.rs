@@ -3,7 +3,7 @@
 mod model;
 
 use crate::{
-    args::DoctorArgs,
+    answer::Console,
     exit::Exit,
     options::{NO_ALLOW_LIST, Network, Options},
     screen,
@@ -31,11 +31,11 @@ pub(crate) struct Subject<'a> {
 }
 
 /// Prints the report. The exit code is 0 if there are no issues. The report contains no secrets.
-pub(crate) async fn run(subject: Subject<'_>, args: &DoctorArgs) -> Result<Exit> {
+pub(crate) async fn run(subject: Subject<'_>, console: &Console) -> Result<Exit> {
     let report = Report::of(&subject).await;
     let code = if report.issues.is_empty() { Exit::Ok } else { Exit::Error };
     let mut stdout = screen::stdout();
-    if args.json {
+    if console.is_json() {
         writeln!(stdout, "{}", agent::escaped_json(&report.as_json(subject.options).to_string()))?;
         return Ok(code);
     }

@@ -88,7 +88,7 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
         tracing::warn!("sessions did not close in time");
     }
     code.or_else(|error| {
-        let exit = Exit::of(&error);
+        let exit = crate::failure::exit_of(&error);
         with(&output, |output| output.failed(&format!("{error:#}"), exit));
         // The other formats have reported the error on stdout.
         if run.format == OutputFormat::Text { Err(error) } else { Ok(exit) }

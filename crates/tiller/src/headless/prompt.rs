@@ -1,6 +1,6 @@
 //! Reads the prompt of a run: from the arguments and from stdin.
 
-use crate::{exit::usage, limits};
+use crate::{failure::usage, limits};
 use anyhow::{Context, Result};
 use std::{
     io::{IsTerminal, Read},

@@ -2,7 +2,7 @@
 //!
 //! A parameter with the name of one of our options is passed by `--arg`.
 
-use crate::exit::usage;
+use crate::failure::usage;
 use ::integrations::{Function, RawArguments};
 use anyhow::{Context, Result};
 use serde_json::Value;

@@ -9,12 +9,13 @@ mod manual;
 
 use super::{Integrations, call_line, rows::IntegrationState};
 use crate::{
+    answer::{Answer, Console},
     args::IntegrationsCommand,
     environment::Environment,
-    exit::{Exit, PrintedError, usage},
+    exit::Exit,
+    failure::usage,
     limits::STDIN_BYTES,
     options::Options,
-    report::Report,
     wiring,
 };
 use ::integrations::{Function, Integration, Switches};
@@ -32,8 +33,9 @@ struct CommandContext<'a> {
     system: Arc<dyn System>,
 }
 
-/// Runs the command and prints its report.
+/// Runs the command and prints its answer.
 pub(crate) async fn run(
+    console: &Console,
     options: &Options,
     environment: &Environment,
     cwd: &AbsPath,
@@ -48,34 +50,25 @@ pub(crate) async fn run(
         switches: Arc::new(options.switches()),
         system: wiring::local_system(options),
     };
-    let report = match context.carry_out(command).await {
-        Ok(report) => report,
-        Err(error) if json => Report::of(&error),
-        Err(error) => {
-            let text = environment.redactor().redact(&format!("{error:#}"));
-            return Err(PrintedError { exit: Exit::of(&error), text }.into());
-        }
-    };
-    report.print(json, environment.redactor())
+    // The arguments of a function are parsed by themselves, `--json` among them.
+    let console = &console.with_json(json);
+    match context.carry_out(command).await {
+        Ok(answer) => console.print(answer),
+        Err(error) => console.fail(error),
+    }
 }
 
+/// Whether the arguments of a function have `--json`.
 fn wants_json(command: &IntegrationsCommand) -> bool {
     use IntegrationsCommand as C;
     match command {
-        C::List(named) | C::Status(named) => named.common.json,
-        C::Doctor(common) | C::Search { common, .. } => common.json,
-        C::Fields(one) | C::Remove(one) => one.common.json,
-        C::Docs(one) | C::Schema(one) | C::Examples(one) => one.common.json,
-        C::Configure(configure) => configure.common.json,
-        C::Add(add) => add.common.json,
-        C::Enable(switched) | C::Disable(switched) => switched.common.json,
-        C::Lua(script) => script.json,
         C::Call { words } | C::Provider(words) => call_line::wants_json(words),
+        _ => false,
     }
 }
 
 impl CommandContext<'_> {
-    async fn carry_out(&self, command: IntegrationsCommand) -> Result<Report> {
+    async fn carry_out(&self, command: IntegrationsCommand) -> Result<Answer> {
         use IntegrationsCommand as C;
         match command {
             C::List(named) => match named.name {
@@ -83,10 +76,10 @@ impl CommandContext<'_> {
                 None => Ok(self.list().await),
             },
             C::Status(named) => self.status(named.name.as_deref()).await,
-            C::Doctor(_) => Ok(self.doctor().await),
+            C::Doctor => Ok(self.doctor().await),
             C::Fields(one) => self.fields(&one.name).await,
             C::Configure(configure) => self.configure(configure).await,
-            C::Search { words, .. } => Ok(self.search(&words.join(" ")).await),
+            C::Search { words } => Ok(self.search(&words.join(" ")).await),
             C::Docs(one) => self.docs(&one).await,
             C::Schema(one) => self.schema(&one.name).await,
             C::Examples(one) => self.examples(&one.name).await,

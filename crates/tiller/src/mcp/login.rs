@@ -1,7 +1,7 @@
 //! `tiller mcp login` and `logout`: sign-in to servers by OAuth in the user's browser.
 
-use super::{CommandContext, Report};
-use crate::{args::Login, limits::BROWSER_OUTPUT_BYTES, wiring};
+use super::CommandContext;
+use crate::{answer::Answer, args::Login, limits::BROWSER_OUTPUT_BYTES, wiring};
 use ::mcp::{LoginOptions, Revocation, SignIn, server_name};
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
@@ -9,7 +9,7 @@ use std::{io::Write as _, sync::Arc};
 use system::{AbsPath, Command, Confinement, System};
 
 impl CommandContext<'_> {
-    pub(super) async fn login(&self, login: Login) -> Result<Report> {
+    pub(super) async fn login(&self, login: Login) -> Result<Answer> {
         let server = self.chosen(Some(&login.server)).await?.remove(0);
         let how = LoginOptions { client_id: login.client_id, scope: login.scope };
         let mut opening = None;
@@ -26,10 +26,10 @@ impl CommandContext<'_> {
         }
         signed_in.map_err(|why| anyhow!("MCP server '{}': {why}", server.name))?;
         let json = json!({ "name": server.name, "signed_in": true });
-        Ok(Report::new(json, format!("You are signed in to {}.\n", server.name)))
+        Ok(Answer::new(json, format!("You are signed in to {}.\n", server.name)))
     }
 
-    pub(super) async fn logout(&self, name: &str) -> Result<Report> {
+    pub(super) async fn logout(&self, name: &str) -> Result<Answer> {
         let name = server_name(name);
         let revoked = ::mcp::logout(&self.servers, &name).await.map_err(|why| anyhow!(why))?;
         let revoked = revoked.with_context(|| format!("not signed in to '{name}'"))?;
@@ -46,7 +46,7 @@ impl CommandContext<'_> {
             Revocation::Done | Revocation::NotOffered => None,
         };
         let json = json!({ "name": name, "signed_in": false, "revoked": taken_back, "reason": why });
-        Ok(Report::new(json, format!("The grant of {name} is deleted here, and {text}.\n")))
+        Ok(Answer::new(json, format!("The grant of {name} is deleted here, and {text}.\n")))
     }
 
     /// Whether a display exists on which a browser could open.

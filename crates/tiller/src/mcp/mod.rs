@@ -23,9 +23,11 @@ pub(crate) use crate::secrets::Values;
 pub(crate) use script::{DirectHost, ServerFunctions, SessionFunctions};
 
 use crate::{
+    answer::{Answer, Console},
     args::{Add, Edited, McpCommand, SecretCommand, Trusted},
     environment::Environment,
-    exit::{Exit, PrintedError, usage},
+    exit::Exit,
+    failure::usage,
     options::Options,
     trust, wiring,
 };
@@ -33,38 +35,12 @@ use ::mcp::{FoundServers, McpOptions, Origin, ServerConfig, ServerTransport, ser
 use agent::ItemKind;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
-use std::{
-    fmt::Write as _,
-    io::{Read as _, Write as _},
-    sync::Arc,
-};
+use std::{fmt::Write as _, io::Read as _, sync::Arc};
 use system::{AbsPath, System};
-
-/// The report of a command, as JSON for programs and as text for people.
-struct Report {
-    exit: Exit,
-    json: Value,
-    text: String,
-}
-
-impl Report {
-    fn new(json: Value, text: impl Into<String>) -> Self {
-        Self { exit: Exit::Ok, json, text: text.into() }
-    }
-
-    fn failed(self, failed: bool) -> Self {
-        Self { exit: if failed { Exit::Error } else { Exit::Ok }, ..self }
-    }
-
-    /// Returns the report of an error.
-    fn of(error: &anyhow::Error) -> Self {
-        let json = json!({ "error": format!("{error:#}") });
-        Self { exit: Exit::of(error), json, text: String::new() }
-    }
-}
 
 /// The state that the commands share.
 struct CommandContext<'a> {
+    console: &'a Console,
     options: &'a Options,
     servers: Arc<McpOptions>,
     system: Arc<dyn System>,
@@ -74,49 +50,37 @@ struct CommandContext<'a> {
     force: bool,
 }
 
-/// Runs the command and prints its report.
+/// Runs the command and prints its answer.
 pub(crate) async fn run(
+    console: &Console,
     options: &Options,
     environment: &Environment,
     cwd: &AbsPath,
     command: McpCommand,
 ) -> Result<Exit> {
-    let json = command.common().json;
     let servers = mcp_options(options, environment);
     let force = matches!(&command, McpCommand::Call(called) if called.force);
-    let context =
-        CommandContext { options, servers, system: wiring::local_system(options), environment, cwd, force };
+    let context = CommandContext {
+        console,
+        options,
+        servers,
+        system: wiring::local_system(options),
+        environment,
+        cwd,
+        force,
+    };
     let command = match command {
         // Stdout belongs to the protocol.
         McpCommand::Serve(serve) => return serve::run(&context, serve).await,
         command => command,
     };
-    let report = match context.carry_out(command).await {
-        Ok(report) => report,
-        Err(error) if json => Report::of(&error),
-        Err(error) => {
-            let text = environment.redactor().redact(&format!("{error:#}"));
-            return Err(PrintedError { exit: Exit::of(&error), text }.into());
-        }
-    };
-    let text = match json {
-        true => {
-            let mut whole = json!({ "success": report.exit == Exit::Ok });
-            if let (Value::Object(whole), Value::Object(fields)) = (&mut whole, report.json) {
-                whole.extend(fields);
-            }
-            environment.redactor().json_line(whole) + "\n"
-        }
-        false => environment.redactor().shown(&report.text),
-    };
-    crate::streams::stdout().write_all(text.as_bytes())?;
-    Ok(report.exit)
+    console.print(context.carry_out(command).await?)
 }
 
 impl CommandContext<'_> {
-    async fn carry_out(&self, command: McpCommand) -> Result<Report> {
+    async fn carry_out(&self, command: McpCommand) -> Result<Answer> {
         match command {
-            McpCommand::List(_) => Ok(self.list().await),
+            McpCommand::List => Ok(self.list().await),
             McpCommand::Add(add) => self.add(add).await,
             McpCommand::Remove(edited) => self.remove(edited).await,
             McpCommand::Enable(edited) => self.switch(edited, true).await,
@@ -128,14 +92,14 @@ impl CommandContext<'_> {
             McpCommand::Lua(_) => bail!("scripts are run elsewhere"),
             McpCommand::Serve(_) => bail!("serving is done elsewhere"),
             McpCommand::Login(login) => self.login(login).await,
-            McpCommand::Logout { server, .. } => self.logout(&server).await,
+            McpCommand::Logout { server } => self.logout(&server).await,
             McpCommand::Preset(command) => self.preset(command).await,
             McpCommand::Resource { server, uri, .. } => self.resources(&server, Some(&uri)).await,
             McpCommand::Prompt { server, prompt, arguments, .. } => {
                 self.prompts(&server, Some(&prompt), &arguments).await
             }
             McpCommand::Trust(trusted) => self.trust(trusted).await,
-            McpCommand::Doctor(_) => Ok(self.doctor().await),
+            McpCommand::Doctor => Ok(self.doctor().await),
             McpCommand::Resources { server, uri, .. } => self.resources(&server, uri.as_deref()).await,
             McpCommand::Prompts { server, prompt, arguments, .. } => {
                 self.prompts(&server, prompt.as_deref(), &arguments).await
@@ -146,7 +110,7 @@ impl CommandContext<'_> {
                 crate::environment::check_file("FILE", &file)?;
                 self.import(&file, edited.project).await
             }
-            McpCommand::Export(_) => self.export().await,
+            McpCommand::Export => self.export().await,
         }
     }
 
@@ -155,7 +119,7 @@ impl CommandContext<'_> {
         ::mcp::find(system.as_ref(), files, self.cwd).await
     }
 
-    async fn list(&self) -> Report {
+    async fn list(&self) -> Answer {
         let found = self.find_servers().await;
         let mut text = String::new();
         let rows = found.servers.iter().map(|server| (server, true));
@@ -176,19 +140,19 @@ impl CommandContext<'_> {
             let _ = writeln!(text, "problem: {problem}");
         }
         let rows: Vec<_> = rows.into_iter().map(|(server, trusted)| server_row(server, trusted)).collect();
-        Report::new(json!({ "servers": rows, "problems": found.problems }), text)
+        Answer::new(json!({ "servers": rows, "problems": found.problems }), text)
     }
 
-    async fn doctor(&self) -> Report {
+    async fn doctor(&self) -> Answer {
         let found = self.find_servers().await;
         let count = found.servers.iter().filter(|server| server.enabled).count();
         let mut text = format!("{count} MCP servers can be started here\n");
         for problem in &found.problems {
             let _ = writeln!(text, "problem: {problem}");
         }
-        let failed = !found.problems.is_empty();
+        let why = found.problems.join("; ");
         let json = json!({ "servers": count, "user_file": self.servers.files.user.as_str(), "issues": found.problems });
-        Report::new(json, text).failed(failed)
+        Answer::new(json, text).failed_if(!why.is_empty(), &why)
     }
 
     /// Returns the file that a change is written to.
@@ -196,7 +160,13 @@ impl CommandContext<'_> {
         if project { self.cwd.join(".mcp.json") } else { self.servers.files.user.clone() }
     }
 
-    async fn report_change(&self, project: bool, name: &str, what: &str) -> Result<Report> {
+    async fn report_change(&self, project: bool, name: &str, what: &str) -> Result<Answer> {
+        let (json, text) = self.change(project, name, what).await;
+        Ok(Answer::new(json, text))
+    }
+
+    /// Describes a change of a file, as JSON and as a text.
+    async fn change(&self, project: bool, name: &str, what: &str) -> (Value, String) {
         let path = self.file(project);
         let waits = self.find_servers().await.untrusted.iter().any(|server| server.name == server_name(name));
         let note = match project && waits {
@@ -204,10 +174,10 @@ impl CommandContext<'_> {
             false => "",
         };
         let json = json!({ "name": server_name(name), "path": path.as_str(), "done": what });
-        Ok(Report::new(json, format!("{} is {what} in {path}.{note}\n", server_name(name))))
+        (json, format!("{} is {what} in {path}.{note}\n", server_name(name)))
     }
 
-    async fn add(&self, add: Add) -> Result<Report> {
+    async fn add(&self, add: Add) -> Result<Answer> {
         let mut server = Map::new();
         match &add.url {
             Some(url) => {
@@ -246,7 +216,7 @@ impl CommandContext<'_> {
         self.report_change(project, &add.name, "added").await
     }
 
-    async fn remove(&self, Edited { name, scope }: Edited) -> Result<Report> {
+    async fn remove(&self, Edited { name, scope }: Edited) -> Result<Answer> {
         file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
             let key = file::key(servers, &name).with_context(|| unknown(&name))?;
             // Unlike `remove`, this keeps the order of the others.
@@ -257,7 +227,7 @@ impl CommandContext<'_> {
         self.report_change(scope.project, &name, "removed").await
     }
 
-    async fn switch(&self, Edited { name, scope }: Edited, on: bool) -> Result<Report> {
+    async fn switch(&self, Edited { name, scope }: Edited, on: bool) -> Result<Answer> {
         file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
             let key = file::key(servers, &name).with_context(|| unknown(&name))?;
             let Some(Value::Object(server)) = servers.get_mut(&key) else {
@@ -271,7 +241,7 @@ impl CommandContext<'_> {
         self.report_change(scope.project, &name, if on { "enabled" } else { "disabled" }).await
     }
 
-    async fn trust(&self, Trusted { named, yes, .. }: Trusted) -> Result<Report> {
+    async fn trust(&self, Trusted { named, yes, .. }: Trusted) -> Result<Answer> {
         let found = self.find_servers().await;
         let wanted = named.server.as_deref().map(server_name);
         let of_project = |server: &ServerConfig| matches!(server.origin, Origin::Project(_));
@@ -286,22 +256,14 @@ impl CommandContext<'_> {
             let only: Vec<_> = wanted.iter().cloned().collect();
             let choice = trust::TrustSelection { only: &only, kind: Some(ItemKind::Server), yes };
             let (directories, redactor) = (&self.options.directories, self.environment.redactor());
-            match named.common.json {
-                // With `--json` the user does not see the question.
-                true if !yes => {
-                    return Err(usage("--json never prompts; pass --yes to trust the servers"));
-                }
-                true => {
-                    let (answers, mut out) = (trust::terminal(), std::io::sink());
-                    trust::review_and_trust(directories, self.cwd, &choice, redactor, answers, &mut out)
-                        .await?;
-                }
-                false => {
-                    let (answers, mut out) = (trust::terminal(), crate::streams::stdout());
-                    trust::review_and_trust(directories, self.cwd, &choice, redactor, answers, &mut out)
-                        .await?;
-                }
-            }
+            let answers = trust::terminal(self.console);
+            // With `--json` the user would not see what is to be trusted.
+            let mut out: Box<dyn std::io::Write> = match self.console.is_json() {
+                true if !yes => return Err(Console::missing("a review of the servers", "--yes").into()),
+                true => Box::new(std::io::sink()),
+                false => Box::new(crate::streams::stdout()),
+            };
+            trust::review_and_trust(directories, self.cwd, &choice, redactor, answers, &mut out).await?;
         }
         let mut text = String::new();
         let now = self.find_servers().await;
@@ -313,14 +275,14 @@ impl CommandContext<'_> {
             let _ = writeln!(text, "The next tool definitions of {wanted} are accepted.");
         }
         let servers: Vec<_> = shown.iter().map(|server| server_row(server, trusted(server))).collect();
-        Ok(Report::new(json!({ "folder": self.cwd.as_str(), "servers": servers }), text))
+        Ok(Answer::new(json!({ "folder": self.cwd.as_str(), "servers": servers }), text))
     }
 
-    async fn secret(&self, command: SecretCommand) -> Result<Report> {
+    async fn secret(&self, command: SecretCommand) -> Result<Answer> {
         let values = Values::new(self.environment.clone(), self.system.clone(), &self.options.directories);
         let mut secrets = values.secrets().await?;
         match command {
-            SecretCommand::Set { key, .. } => {
+            SecretCommand::Set { key } => {
                 let mut value = String::new();
                 std::io::stdin()
                     .lock()
@@ -330,22 +292,22 @@ impl CommandContext<'_> {
                 anyhow::ensure!(!value.is_empty(), "the secret on stdin is empty");
                 secrets.insert(key.clone(), value);
                 values.store(&secrets).await?;
-                Ok(Report::new(json!({ "key": key, "configured": true }), format!("{key} is set\n")))
+                Ok(Answer::new(json!({ "key": key, "configured": true }), format!("{key} is set\n")))
             }
-            SecretCommand::List(_) => {
+            SecretCommand::List => {
                 let keys: Vec<_> = secrets.into_keys().collect();
                 let text = keys.iter().map(|key| format!("{key}\n")).collect::<String>();
-                Ok(Report::new(json!({ "keys": keys }), text))
+                Ok(Answer::new(json!({ "keys": keys }), text))
             }
-            SecretCommand::Unset { key, .. } => {
+            SecretCommand::Unset { key } => {
                 anyhow::ensure!(secrets.remove(&key).is_some(), "no secret is called {key:?}");
                 values.store(&secrets).await?;
-                Ok(Report::new(json!({ "key": key, "configured": false }), format!("{key} is forgotten\n")))
+                Ok(Answer::new(json!({ "key": key, "configured": false }), format!("{key} is forgotten\n")))
             }
         }
     }
 
-    async fn import(&self, from: &AbsPath, project: bool) -> Result<Report> {
+    async fn import(&self, from: &AbsPath, project: bool) -> Result<Answer> {
         let text = self.system.read_text(from, None).await?;
         ::mcp::parse(&text, &Origin::User)?;
         let given: Value = serde_json::from_str(&text)?;
@@ -369,10 +331,10 @@ impl CommandContext<'_> {
         if !left.is_empty() {
             let _ = writeln!(text, "already there and unchanged: {}", left.join(", "));
         }
-        Ok(Report::new(json!({ "taken": taken, "left": left }), text))
+        Ok(Answer::new(json!({ "taken": taken, "left": left }), text))
     }
 
-    async fn export(&self) -> Result<Report> {
+    async fn export(&self) -> Result<Answer> {
         let found = self.find_servers().await;
         let mut servers = Map::new();
         for server in &found.servers {
@@ -388,7 +350,7 @@ impl CommandContext<'_> {
             servers.insert(server.name.clone(), described);
         }
         let whole = json!({ "mcpServers": servers });
-        Ok(Report::new(whole.clone(), format!("{whole:#}\n")))
+        Ok(Answer::new(whole.clone(), format!("{whole:#}\n")))
     }
 
     /// Whether the settings deny a tool. No other rule applies: the user who types a call has

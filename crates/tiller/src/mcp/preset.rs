@@ -1,6 +1,7 @@
 //! Configurations of well-known servers.
 
-use super::{CommandContext, Report, file};
+use super::{CommandContext, file};
+use crate::answer::Answer;
 use crate::args::{PresetCommand, Scope};
 use ::mcp::server_name;
 use anyhow::{Context, Result, bail};
@@ -132,22 +133,22 @@ impl Preset {
 }
 
 impl CommandContext<'_> {
-    pub(super) async fn preset(&self, command: PresetCommand) -> Result<Report> {
+    pub(super) async fn preset(&self, command: PresetCommand) -> Result<Answer> {
         match command {
-            PresetCommand::List(_) => {
+            PresetCommand::List => {
                 let mut text = String::new();
                 for Preset { name, about, needs, .. } in &PRESETS {
                     let _ = writeln!(text, "{name:<20} {about} (needs {needs})");
                 }
                 let rows: Vec<_> = PRESETS.iter().map(Preset::row).collect();
-                Ok(Report::new(json!({ "presets": rows }), text))
+                Ok(Answer::new(json!({ "presets": rows }), text))
             }
-            PresetCommand::Show { preset, .. } => {
+            PresetCommand::Show { preset } => {
                 let preset = find(&preset)?;
                 let text = format!("{}\nneeds: {}\n{:#}\n", preset.about, preset.needs, preset.config());
-                Ok(Report::new(json!({ "preset": preset.row() }), text))
+                Ok(Answer::new(json!({ "preset": preset.row() }), text))
             }
-            PresetCommand::Add { preset, name, scope: Scope { project, .. } } => {
+            PresetCommand::Add { preset, name, scope: Scope { project } } => {
                 let preset = find(&preset)?;
                 let name = name.map_or_else(|| preset.name.to_owned(), |name| server_name(&name));
                 file::change(self.system.as_ref(), &self.file(project), |servers| {
@@ -158,10 +159,10 @@ impl CommandContext<'_> {
                     Ok(())
                 })
                 .await?;
-                let mut report = self.report_change(project, &name, "added").await?;
-                report.json["needs"] = json!(preset.needs);
-                let _ = writeln!(report.text, "It needs {}.", preset.needs);
-                Ok(report)
+                let (mut json, mut text) = self.change(project, &name, "added").await;
+                json["needs"] = json!(preset.needs);
+                let _ = writeln!(text, "It needs {}.", preset.needs);
+                Ok(Answer::new(json, text))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The commands that start MCP servers and send requests to them.
 
-use super::{CommandContext, Report, names, source, unknown};
-use crate::{args::Called, exit::usage};
+use super::{CommandContext, names, source, unknown};
+use crate::{answer::Answer, args::Called, failure::usage};
 use ::mcp::{Client, ListedTool, ServerConfig, server_name, tool_name};
 use anyhow::{Context, Result, bail};
 use futures::future::join_all;
@@ -44,7 +44,7 @@ impl CommandContext<'_> {
         Ok((server, client))
     }
 
-    pub(super) async fn status(&self, name: Option<&str>) -> Result<Report> {
+    pub(super) async fn status(&self, name: Option<&str>) -> Result<Answer> {
         let servers = self.chosen(name).await?;
         let rows = join_all(servers.iter().map(async |server| {
             let began = Instant::now();
@@ -73,10 +73,10 @@ impl CommandContext<'_> {
                 "tools": tools.as_ref().map_or(0, Vec::len), "error": tools.as_ref().err(),
             }));
         }
-        Ok(Report::new(json!({ "servers": json }), text).failed(failed))
+        Ok(Answer::new(json!({ "servers": json }), text).failed_if(failed, "a server does not work"))
     }
 
-    pub(super) async fn tools(&self, name: Option<&str>) -> Result<Report> {
+    pub(super) async fn tools(&self, name: Option<&str>) -> Result<Answer> {
         let servers = self.chosen(name).await?;
         let lists = join_all(servers.iter().map(async |server| self.tool_rows(server).await)).await;
         let (mut rows, mut problems, mut text) = (Vec::new(), Vec::new(), String::new());
@@ -95,8 +95,8 @@ impl CommandContext<'_> {
         for problem in &problems {
             let _ = writeln!(text, "problem: {problem}");
         }
-        let failed = !problems.is_empty();
-        Ok(Report::new(json!({ "tools": rows, "problems": problems }), text).failed(failed))
+        let why = problems.join("; ");
+        Ok(Answer::new(json!({ "tools": rows, "problems": problems }), text).failed_if(!why.is_empty(), &why))
     }
 
     async fn tool_rows(&self, server: &ServerConfig) -> Result<Vec<Value>> {
@@ -127,13 +127,13 @@ impl CommandContext<'_> {
         }
     }
 
-    pub(super) async fn schema(&self, function: &str) -> Result<Report> {
+    pub(super) async fn schema(&self, function: &str) -> Result<Answer> {
         let (_, row) = self.tool(function).await?;
         let text = format!("{row:#}\n");
-        Ok(Report::new(json!({ "tool": row }), text))
+        Ok(Answer::new(json!({ "tool": row }), text))
     }
 
-    pub(super) async fn call(&self, called: Called) -> Result<Report> {
+    pub(super) async fn call(&self, called: Called) -> Result<Answer> {
         let arguments = match &called.input {
             Some(input) => serde_json::from_str(input)
                 .map_err(|error| usage(format!("--input is not a JSON object: {error}")))?,
@@ -170,10 +170,10 @@ impl CommandContext<'_> {
         if failed {
             json["error"] = json!(text.trim_end());
         }
-        Ok(Report::new(json, text).failed(failed))
+        Ok(Answer::new(json, text).failed_if(failed, "the tool reported an error"))
     }
 
-    pub(super) async fn resources(&self, server: &str, uri: Option<&str>) -> Result<Report> {
+    pub(super) async fn resources(&self, server: &str, uri: Option<&str>) -> Result<Answer> {
         let (server, client) = self.one(server).await?;
         let answer = match uri {
             Some(uri) => client.read(uri).await.map(|contents| json!(contents)),
@@ -191,7 +191,7 @@ impl CommandContext<'_> {
         };
         let text = answer.as_array().into_iter().flatten().map(|row| line(row) + "\n").collect::<String>();
         let key = if uri.is_some() { "contents" } else { "resources" };
-        Ok(Report::new(json!({ key: answer }), text))
+        Ok(Answer::new(json!({ key: answer }), text))
     }
 
     pub(super) async fn prompts(
@@ -199,7 +199,7 @@ impl CommandContext<'_> {
         server: &str,
         prompt: Option<&str>,
         given: &[String],
-    ) -> Result<Report> {
+    ) -> Result<Answer> {
         let given = super::pairs(given)?;
         let (server, client) = self.one(server).await?;
         let answer = match prompt {
@@ -218,7 +218,7 @@ impl CommandContext<'_> {
             }
             None => format!("{:#}\n", answer["prompt"]["messages"]),
         };
-        Ok(Report::new(answer, text))
+        Ok(Answer::new(answer, text))
     }
 }
 

@@ -4,7 +4,8 @@
 use super::CommandContext;
 use crate::{
     args::Serve,
-    exit::{Exit, usage},
+    exit::Exit,
+    failure::usage,
     integrations::{Integrations, tools_of},
     signals, stdio, wiring,
 };

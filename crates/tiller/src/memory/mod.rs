@@ -9,6 +9,7 @@ mod transfer;
 pub(crate) use project::find_project;
 
 use crate::{
+    answer::Console,
     args::{MemoryCommand, MemoryFilter},
     environment::Environment,
     exit::Exit,
@@ -37,37 +38,39 @@ pub(crate) struct Store {
 
 /// Runs the command.
 pub(crate) async fn run(
+    console: &Console,
     runtime: &Runtime,
     options: &Options,
     environment: &Environment,
     directory: &AbsPath,
     command: MemoryCommand,
 ) -> Result<Exit> {
+    let json = console.is_json();
     let store = Store::new(runtime, options, environment.redactor(), directory)?;
     let mut stdout = screen::stdout();
     match command {
-        MemoryCommand::List { filter, prompt: None, json } => {
+        MemoryCommand::List { filter, prompt: None } => {
             let found = store.find(&filter, String::new()).await?;
             if found.is_empty() && !json {
-                screen::note("No memories are stored; `tiller memory add` creates one.");
+                console.note("No memories are stored; `tiller memory add` creates one.");
             }
             print(&found, filter.all, json, environment.redactor())?;
         }
         MemoryCommand::List { prompt: Some(prompt), .. } => match store.recalled(&prompt, options).await? {
             Some(text) => writeln!(stdout, "{text}")?,
-            None => screen::note("A new session here is sent no memories."),
+            None => console.note("A new session here is sent no memories."),
         },
-        MemoryCommand::Show { id, json } => {
+        MemoryCommand::Show { id } => {
             let memory = store.get(id).await?;
             match json {
                 true => print(&[memory], true, true, environment.redactor())?,
                 false => writeln!(stdout, "{}", rows::full(&memory))?,
             }
         }
-        MemoryCommand::Search { words, filter, json } => {
+        MemoryCommand::Search { words, filter } => {
             let found = store.find(&filter, words.join(" ")).await?;
             if found.is_empty() && !json {
-                screen::note("Nothing was found. Each word must occur, whole or as its beginning.");
+                console.note("Nothing was found. Each word must occur, whole or as its beginning.");
             }
             print(&found, filter.all, json, environment.redactor())?;
         }

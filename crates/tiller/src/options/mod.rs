@@ -130,6 +130,8 @@ impl From<MemorySettings> for MemoryOptions {
 /// The directories of the program and of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Directories {
+    /// The user's settings file.
+    pub(crate) settings: AbsPath,
     pub(crate) home: AbsPath,
     pub(crate) config: AbsPath,
     pub(crate) data: AbsPath,

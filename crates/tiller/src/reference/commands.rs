@@ -36,7 +36,13 @@ fn section(page: &mut String, command: &Command, name: &str) {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").lines().map(str::trim).collect::<Vec<_>>().join("\n");
     *page += &format!("\n```text\n{usage}\n```\n");
-    let shown = |arg: &&Arg| !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version");
+    // Those that every command has are described once.
+    let is_root = name == "tiller";
+    let shown = |arg: &&Arg| {
+        !arg.is_hide_set()
+            && !matches!(arg.get_id().as_str(), "help" | "version")
+            && (is_root || !arg.is_global_set())
+    };
     let arguments: Vec<&Arg> = command.get_arguments().filter(shown).collect();
     if !arguments.is_empty() {
         *page += "\n";

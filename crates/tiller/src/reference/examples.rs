@@ -147,6 +147,7 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller lua run", &["tiller lua run report.lua --arg days=7", "tiller lua run -e '1 + 1'"]),
     ("tiller schema native", &["tiller schema native > native.json"]),
     ("tiller schema settings", &["tiller schema settings > tiller.json"]),
+    ("tiller schema cli", &["tiller schema cli", "tiller schema cli error"]),
 ];
 
 mod tests {

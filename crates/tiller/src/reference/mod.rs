@@ -66,6 +66,13 @@ fn the_published_schema_of_the_settings_is_current() {
 }
 
 #[test]
+fn the_published_schemas_of_answers_are_current() {
+    for one in crate::answer::schemas::ALL {
+        check(&format!("docs/schema/cli/{}", one.file()), &format!("{:#}\n", one.whole()));
+    }
+}
+
+#[test]
 fn the_page_of_settings_is_current() {
     check("docs/reference/settings.md", &settings::page());
 }

@@ -9,6 +9,7 @@ pub(crate) mod transfer;
 pub(crate) use find::resolve_session_id;
 
 use crate::{
+    answer::Console,
     args::{ExportFormat, OutputFormat, SessionsCommand},
     environment,
     exit::Exit,
@@ -42,6 +43,7 @@ fn exported_file(path: &AbsPath) -> Result<File> {
 
 /// Runs the command. Rewinding restores files on this machine.
 pub(crate) async fn run(
+    console: &Console,
     runtime: &Arc<Runtime>,
     system: Arc<dyn System>,
     base: &AbsPath,
@@ -51,13 +53,15 @@ pub(crate) async fn run(
     let mut stdout = RedactingWriter::new(crate::streams::stdout(), redactor.clone());
     let resolve = async |id: &str| resolve_session_id(runtime, id, base).await;
     match command {
-        SessionsCommand::List { cwd, archived, limit, json } => {
-            let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
+        SessionsCommand::List { archived, limit } => {
+            let cwd = console.chosen_directory().cloned();
             let archived = if archived { Archived::Include } else { Archived::Exclude };
             let query = ListQuery { cwd, archived, ..ListQuery::default() };
-            list(runtime, query, limit as usize, redactor, json).await
+            list(console, runtime, query, limit as usize, redactor).await
         }
-        SessionsCommand::Show { id, json } => show(runtime, &resolve(&id).await?, redactor, json).await,
+        SessionsCommand::Show { id } => {
+            show(runtime, &resolve(&id).await?, redactor, console.is_json()).await
+        }
         SessionsCommand::Export { id, format } => {
             let id = resolve(&id).await?;
             match format {
@@ -66,11 +70,8 @@ pub(crate) async fn run(
             }
             Ok(Exit::Ok)
         }
-        SessionsCommand::Import { file, cwd } => {
-            let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
-            if let Some(cwd) = &cwd {
-                environment::check_directory("--cwd", cwd)?;
-            }
+        SessionsCommand::Import { file } => {
+            let cwd = console.chosen_directory().cloned();
             if file == Path::new("-") {
                 return transfer::import(runtime, std::io::stdin().lock(), cwd, &mut stdout).await;
             }
@@ -93,10 +94,11 @@ pub(crate) async fn run(
             runtime.set_archived(&resolve(&id).await?, false).await?;
             Ok(Exit::Ok)
         }
-        SessionsCommand::Search { words, cwd, limit, json } => {
-            let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
+        SessionsCommand::Search { words, limit } => {
+            let cwd = console.chosen_directory().cloned();
             let (text, limit) = (words.join(" "), limit as usize);
-            search(runtime, SearchQuery { text, cwd, limit, ..SearchQuery::default() }, redactor, json).await
+            search(console, runtime, SearchQuery { text, cwd, limit, ..SearchQuery::default() }, redactor)
+                .await
         }
         SessionsCommand::Rewind { id, to, redo } => {
             let target = match to {
@@ -110,12 +112,13 @@ pub(crate) async fn run(
 }
 
 async fn list(
+    console: &Console,
     runtime: &Runtime,
     mut query: ListQuery,
     limit: usize,
     redactor: &Redactor,
-    json: bool,
 ) -> Result<Exit> {
+    let json = console.is_json();
     query.limit = limit.min(limits::SESSIONS_PAGE);
     let mut left = limit;
     let mut stdout = screen::stdout();
@@ -131,7 +134,7 @@ async fn list(
             }
         }
         if page.sessions.is_empty() && left == limit && !json {
-            screen::note("No sessions are stored; a prompt creates one: tiller -p PROMPT");
+            console.note("No sessions are stored; a prompt creates one: tiller -p PROMPT");
         }
         left = left.saturating_sub(page.sessions.len());
         query.cursor = page.next_cursor;
@@ -167,11 +170,17 @@ async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool
     Ok(Exit::Ok)
 }
 
-async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json: bool) -> Result<Exit> {
+async fn search(
+    console: &Console,
+    runtime: &Runtime,
+    query: SearchQuery,
+    redactor: &Redactor,
+) -> Result<Exit> {
+    let json = console.is_json();
     let mut stdout = RedactingWriter::new(crate::streams::stdout(), redactor.clone());
     let hits = runtime.search(query).await?;
     if hits.is_empty() && !json {
-        screen::note("Nothing was found. Each word must occur in one message, whole or as its beginning.");
+        console.note("Nothing was found. Each word must occur in one message, whole or as its beginning.");
     }
     for hit in hits {
         let (id, title) = (&hit.session.id, hit.session.title.as_deref().unwrap_or("(no title)"));

@@ -1,13 +1,13 @@
 //! `tiller sessions repair`: checks and repairs the session database.
 
-use crate::{directories::sessions_file, exit::Exit, options::Directories, screen};
+use crate::{answer::Console, directories::sessions_file, exit::Exit, options::Directories, screen};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::{io::Write, path::Path};
 use store::{CheckDepth, CutSession, Health, Remedy, Repaired};
 
 /// Checks the database and, unless `check` is set, repairs it. Exit code 1 if problems remain.
-pub(crate) fn run(directories: &Directories, check: bool, as_json: bool) -> Result<Exit> {
+pub(crate) fn run(directories: &Directories, check: bool, console: &Console) -> Result<Exit> {
     let path = sessions_file(&directories.data);
     let path = path.as_std();
     let found = store::examine(path, CheckDepth::Thorough)?;
@@ -15,7 +15,7 @@ pub(crate) fn run(directories: &Directories, check: bool, as_json: bool) -> Resu
     // The state after the repair: it marks truncated sessions and sets a damaged file aside.
     let left = if check { found.clone() } else { store::examine(path, CheckDepth::Quick)? };
     let mut stdout = screen::stdout();
-    if as_json {
+    if console.is_json() {
         let report = report(path, found.as_ref(), &done, left.as_ref());
         writeln!(stdout, "{}", agent::escaped_json(&report.to_string()))?;
     } else {

@@ -2,6 +2,7 @@
 
 use super::{Settings, Snapshot};
 use crate::{
+    answer::Console,
     args::{ConfigCommand, ConfigPlace},
     config::{self, EffectiveSetting, SettingsFile, Value},
     environment::Environment,
@@ -16,21 +17,23 @@ use system::AbsPath;
 
 /// Runs the command.
 pub(crate) async fn run(
+    console: &Console,
     settings: &Arc<Settings>,
     options: &Options,
     environment: &Environment,
     cwd: &AbsPath,
     command: ConfigCommand,
 ) -> Result<Exit> {
+    let asked = console.is_json();
     let (text, json) = match command {
-        ConfigCommand::List { json } => {
+        ConfigCommand::List => {
             let Snapshot { effective, notices, .. } = settings.read(cwd).await?;
             let mut text: String = effective.iter().map(line).collect();
             notices.iter().for_each(|notice| text += &format!("{notice}\n"));
             let settings: Vec<_> = effective.iter().map(row).collect();
-            (text, json.then(|| json!({ "settings": settings, "notices": notices })))
+            (text, asked.then(|| json!({ "settings": settings, "notices": notices })))
         }
-        ConfigCommand::Get { name, json } => {
+        ConfigCommand::Get { name } => {
             config::check_name(&name)?;
             let mut effective = settings.read(cwd).await?.effective;
             effective.retain(|setting| setting.name == name);
@@ -39,7 +42,7 @@ pub(crate) async fn run(
                 text = format!("{name} is not set in a file\n");
             }
             let rows: Vec<_> = effective.iter().map(row).collect();
-            (text, json.then(|| json!({ "name": name, "settings": rows })))
+            (text, asked.then(|| json!({ "name": name, "settings": rows })))
         }
         ConfigCommand::Set { name, value, place } => {
             let file = path(&options.directories, cwd, &place);
@@ -47,10 +50,7 @@ pub(crate) async fn run(
             let value = store(options, &file, &name, &value).await?;
             stay_trusted(&options.directories, cwd, awaiting_review).await?;
             let text = format!("{name} = {value} is in {file}.\n");
-            (
-                text,
-                place.json.then(|| json!({ "name": name, "value": value.to_json(), "file": file.as_str() })),
-            )
+            (text, asked.then(|| json!({ "name": name, "value": value.to_json(), "file": file.as_str() })))
         }
         ConfigCommand::Unset { name, place } => {
             let file = path(&options.directories, cwd, &place);
@@ -61,7 +61,7 @@ pub(crate) async fn run(
                 true => format!("{name} is not in {file} any more.\n"),
                 false => format!("{name} was not in {file}.\n"),
             };
-            (text, place.json.then(|| json!({ "name": name, "removed": found, "file": file.as_str() })))
+            (text, asked.then(|| json!({ "name": name, "removed": found, "file": file.as_str() })))
         }
     };
     let mut stdout = crate::screen::stdout();

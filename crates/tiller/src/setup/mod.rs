@@ -6,10 +6,12 @@ mod store;
 pub(crate) use store::{ProviderSetup, SetupError, SetupResult, set_up, store_setting, write};
 
 use crate::{
+    answer::Console,
     args::SetupArgs,
     config,
     environment::Environment,
-    exit::{Exit, usage},
+    exit::Exit,
+    failure::usage,
     keys::secret_name,
     limits,
     options::{Options, Secret},
@@ -18,11 +20,12 @@ use crate::{
 };
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{Read, Write};
 use system::AbsPath;
 
 /// Sets up the provider of the arguments. Without one, asks on the terminal.
 pub(crate) async fn run(
+    console: &Console,
     options: &Options,
     environment: &Environment,
     cwd: &AbsPath,
@@ -30,13 +33,13 @@ pub(crate) async fn run(
 ) -> Result<Exit> {
     let values = Values::new(environment.clone(), wiring::local_system(options), &options.directories);
     if let (true, Some(provider)) = (args.forget, &args.provider) {
-        return forget(&values, provider, args.json).await;
+        return forget(&values, provider, console.is_json()).await;
     }
     let file = if args.project { config::project_path(cwd) } else { config::user_path(&options.directories) };
     let wanted = match &args.provider {
         Some(provider) => setup_from_args(args, provider)?,
         None if args.model.is_some() => model_from_args(args)?,
-        None if std::io::stdin().is_terminal() && !args.json => dialogue::ask(options)?,
+        None if console.may_ask() => dialogue::ask(options)?,
         None => {
             return Err(usage(
                 "nothing to set up: pass --provider NAME (with --api-key-stdin, --api-key-env or --base-url), or --model PROVIDER/NAME; on a terminal it asks",
@@ -44,7 +47,7 @@ pub(crate) async fn run(
         }
     };
     let stored = set_up(options, &values, &file, &wanted).await?;
-    print_result(options, &file, &wanted, &stored, args.json)?;
+    print_result(options, &file, &wanted, &stored, console.is_json())?;
     Ok(Exit::Ok)
 }
 

@@ -40,6 +40,11 @@ pub(crate) fn stdout_is_terminal() -> bool {
     rustix::termios::isatty(rustix::stdio::stdout())
 }
 
+/// Whether standard error is a terminal.
+pub(crate) fn stderr_is_terminal() -> bool {
+    rustix::termios::isatty(rustix::stdio::stderr())
+}
+
 /// Limits the wait for the reader of standard output to this moment.
 pub(crate) fn wait_until(moment: Instant) {
     STDOUT.wait_until(moment);

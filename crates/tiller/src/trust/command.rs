@@ -1,11 +1,11 @@
 //! `tiller trust`.
 
 use super::{Project, grant_trust, includes_memories, lines, project, records::Records, revoke_trust};
-use crate::{args::TrustArgs, exit::Exit, options::Directories};
+use crate::{answer::Console, args::TrustArgs, exit::Exit, options::Directories};
 use agent::{CheckedItem, ItemKind, Redactor, TrustState};
 use anyhow::{Result, bail};
 use std::{
-    io::{BufRead, IsTerminal, StdinLock, Write},
+    io::{BufRead, StdinLock, Write},
     sync::Arc,
 };
 use system::{AbsPath, LocalSystem, System};
@@ -53,6 +53,7 @@ impl TrustSelection<'_> {
 
 /// Shows and trusts the items of a project, revokes trust, or lists trusted items.
 pub(crate) async fn run(
+    console: &Console,
     directories: &Directories,
     directory: &AbsPath,
     args: &TrustArgs,
@@ -71,13 +72,13 @@ pub(crate) async fn run(
         return Ok(Exit::Ok);
     }
     let wanted = TrustSelection { only: &args.only, kind: None, yes: args.yes };
-    review_and_trust(directories, &directory, &wanted, redactor, terminal(), &mut stdout).await?;
+    review_and_trust(directories, &directory, &wanted, redactor, terminal(console), &mut stdout).await?;
     Ok(Exit::Ok)
 }
 
 /// Returns stdin if a user sees the questions: stdin and stdout must be terminals.
-pub(crate) fn terminal() -> Option<StdinLock<'static>> {
-    let seen = std::io::stdin().is_terminal() && crate::streams::stdout_is_terminal();
+pub(crate) fn terminal(console: &Console) -> Option<StdinLock<'static>> {
+    let seen = console.may_ask() && crate::streams::stdout_is_terminal();
     seen.then(|| std::io::stdin().lock())
 }
 
@@ -254,8 +255,14 @@ mod tests {
     async fn answered(answers: &str) -> (Vec<String>, String) {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| AbsPath::from_os(&dir.path().join(name)).unwrap();
-        let directories =
-            Directories { home: at(""), config: at("config"), data: at("d"), cache: at("k"), temp: at("t") };
+        let directories = Directories {
+            settings: at("config/config.toml"),
+            home: at(""),
+            config: at("config"),
+            data: at("d"),
+            cache: at("k"),
+            temp: at("t"),
+        };
         let hook =
             |name: &str| format!("[hooks.{name}]\non = 'stop'\ncommand = ['echo', '{name}\u{1b}[2J']\n");
         let config = format!("[agent]\nsystem_prompt = 'x'\n{}{}", hook("a"), hook("b"));

@@ -2,14 +2,15 @@
 
 use super::Status;
 use crate::{
+    answer::{Answer, Console},
     args::{SearchWord, WebCommand, WebConfigure, WebSearchArgs},
     config,
     environment::Environment,
-    exit::{Exit, PrintedError, usage},
+    exit::Exit,
+    failure::usage,
     integrations::{Store, read_stdin},
     keys::search_secret_name,
     options::{Options, SearchChoice},
-    report::Report,
     secrets::Values,
     wiring,
 };
@@ -27,53 +28,36 @@ struct CommandContext<'a> {
     web: Arc<Web>,
 }
 
-/// Runs the command and prints its report.
+/// Runs the command and prints its answer.
 pub(crate) async fn run(
+    console: &Console,
     options: &Options,
     environment: &Environment,
     cwd: &AbsPath,
     command: WebCommand,
 ) -> Result<Exit> {
-    let json = wants_json(&command);
     let context = CommandContext { options, environment, cwd, web: super::state(environment) };
-    let report = match context.carry_out(command).await {
-        Ok(report) => report,
-        Err(error) if json => Report::of(&error),
-        Err(error) => {
-            let text = environment.redactor().redact(&format!("{error:#}"));
-            return Err(PrintedError { exit: Exit::of(&error), text }.into());
-        }
-    };
-    report.print(json, environment.redactor())
-}
-
-fn wants_json(command: &WebCommand) -> bool {
-    match command {
-        WebCommand::Fetch { common, .. } | WebCommand::Status(common) | WebCommand::Doctor(common) => {
-            common.json
-        }
-        WebCommand::Search(search) => search.common.json,
-        WebCommand::Configure(configure) => configure.common.json,
-    }
+    console.print(context.carry_out(command).await?)
 }
 
 impl CommandContext<'_> {
-    async fn carry_out(&self, command: WebCommand) -> Result<Report> {
+    async fn carry_out(&self, command: WebCommand) -> Result<Answer> {
         match command {
-            WebCommand::Fetch { url, raw, .. } => self.fetch(&url, raw).await,
+            WebCommand::Fetch { url, raw } => self.fetch(&url, raw).await,
             WebCommand::Search(search) => self.search(&search).await,
-            WebCommand::Status(_) => Ok(self.status(false)),
-            WebCommand::Doctor(_) => Ok(self.status(true)),
+            WebCommand::Status => Ok(self.status(false)),
+            WebCommand::Doctor => Ok(self.status(true)),
             WebCommand::Configure(configure) => self.configure(&configure).await,
         }
     }
 
-    fn status(&self, fails: bool) -> Report {
+    fn status(&self, fails: bool) -> Answer {
         let status = Status::of(self.options);
-        Report::new(status.to_json(), status.text()).failed(fails && status.problem.is_some())
+        Answer::new(status.to_json(), status.text())
+            .failed_if(fails && status.problem.is_some(), "the search provider cannot be used")
     }
 
-    async fn fetch(&self, url: &str, raw: bool) -> Result<Report> {
+    async fn fetch(&self, url: &str, raw: bool) -> Result<Answer> {
         let url = WebUrl::parse(url).map_err(|error| usage(error.to_string()))?;
         let [tool, _] = self.tools();
         self.check(tool.as_ref(), json!({ "url": url.as_str() })).await?;
@@ -93,10 +77,10 @@ impl CommandContext<'_> {
             "text": page.text,
             "whole": page.is_whole,
         });
-        Ok(Report::new(json, format!("{}\n", page.text.trim_end())))
+        Ok(Answer::new(json, format!("{}\n", page.text.trim_end())))
     }
 
-    async fn search(&self, given: &WebSearchArgs) -> Result<Report> {
+    async fn search(&self, given: &WebSearchArgs) -> Result<Answer> {
         if self.options.integrations.web.search == SearchChoice::Hosted {
             bail!(
                 "with web.search.provider = \"hosted\" only models search; choose another provider with `tiller web configure`"
@@ -120,7 +104,7 @@ impl CommandContext<'_> {
         let lines =
             found.iter().map(|found| format!("{}\n  {}\n  {}\n", found.title, found.url, found.snippet));
         let text = if found.is_empty() { "no results\n".to_owned() } else { lines.collect() };
-        Ok(Report::new(json!({ "query": search.query, "results": rows }), text))
+        Ok(Answer::new(json!({ "query": search.query, "results": rows }), text))
     }
 
     fn tools(&self) -> [Arc<dyn AnyTool>; 2] {
@@ -135,7 +119,7 @@ impl CommandContext<'_> {
         Ok(())
     }
 
-    async fn configure(&self, given: &WebConfigure) -> Result<Report> {
+    async fn configure(&self, given: &WebConfigure) -> Result<Answer> {
         let name = match given.provider {
             SearchWord::Off => "off",
             SearchWord::Brave => "brave",
@@ -155,7 +139,7 @@ impl CommandContext<'_> {
             store.set("web.search.url", &json!(url)).await?;
         }
         let text = format!("web.search.provider = \"{name}\" in {path}\n");
-        Ok(Report::new(
+        Ok(Answer::new(
             json!({ "provider": name, "path": path.as_str(), "key_stored": given.key_stdin }),
             text,
         ))

@@ -93,7 +93,7 @@ fn mistyped_commands_are_suggested_and_prompts_need_no_flag() {
         (&["-p", "fix", "the", "bug"], "quote the whole prompt"),
     ] {
         let output = home.run(line);
-        assert_eq!(output.status.code(), Some(64), "{line:?}");
+        assert_eq!(output.status.code(), Some(1), "{line:?}");
         assert!(stderr(&output).contains(says), "{line:?}: {}", stderr(&output));
     }
     home.write("a.txt", "one\n");

@@ -79,8 +79,8 @@ fn an_invalid_setup_is_reported_and_changes_nothing() {
         (&["--provider", "work", "--api-key-stdin"], "k", 1, "needs a base URL"),
         (&["--provider", "a/b", "--base-url", "http://x"], "", 1, "cannot be the name"),
         (&["--provider", "openai", "--base-url", "no address"], "", 1, "base_url"),
-        (&["--model", "large"], "", 64, "names no provider"),
-        (&[], "", 64, "--provider NAME"),
+        (&["--model", "large"], "", 1, "names no provider"),
+        (&[], "", 1, "--provider NAME"),
     ] {
         let before = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
         let output = set_up(&home, args, key);
@@ -106,7 +106,7 @@ fn editors_with_a_terminal_are_offered_a_setup_in_it() {
     assert!(agent.hang_up().0.success());
     // The editor then runs the setup dialogue, which needs a terminal.
     let output = home.run(&["acp", "--setup"]);
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(64), ""));
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
     assert!(stderr(&output).contains("nothing to set up"), "{}", stderr(&output));
 }
 

@@ -5,7 +5,7 @@ use crate::home::{Home, stderr, stdout};
 /// Runs with these arguments; checks the usage error.
 fn refused(home: &Home, args: &[&str], says: &str) {
     let output = home.run(args);
-    assert_eq!(output.status.code(), Some(64), "{args:?}: {}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "{args:?}: {}", stderr(&output));
     assert!(stderr(&output).contains(says), "{args:?}: {}", stderr(&output));
     assert_eq!(stdout(&output), "", "{args:?}");
 }
@@ -68,7 +68,7 @@ fn every_command_refuses_unknown_arguments_with_the_same_code() {
     {
         let line: Vec<_> = command.split(' ').collect();
         let output = home.run(&line);
-        assert_eq!(output.status.code(), Some(64), "{command}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(1), "{command}: {}", stderr(&output));
     }
     refused(&home, &["mcp", "serve"], "nothing to serve");
     refused(&home, &["mcp", "add", "x"], "--url");
@@ -81,7 +81,7 @@ fn every_command_refuses_unknown_arguments_with_the_same_code() {
 fn a_failure_printed_as_json_has_its_own_exit_code() {
     let home = Home::new();
     let output = home.run(&["mcp", "call", "nothing", "--json"]);
-    assert_eq!(output.status.code(), Some(64), "{}", stdout(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
     assert!(stdout(&output).contains("\"success\":false"));
     let output = home.run(&["mcp", "call", "no.tool", "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));

@@ -1,3 +1,10 @@
-//! Styled text: rows, their width, and wrapping.
+//! Styled text: rows, their width in cells, wrapping and cutting.
 
+pub mod clean;
+pub mod cut;
+pub mod measure;
 pub mod row;
+pub mod wrap;
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! One line of styled text.
 
+use super::measure::Measure;
 use ratatui_core::text::{Line, Span};
 
 /// One line of text for the terminal, sanitised and styled.
@@ -44,9 +45,18 @@ impl Row {
         self.line.spans.iter().map(|span| span.content.as_ref()).collect()
     }
 
-    /// Returns its width in cells.
+    /// Returns its width in cells, with ambiguous characters as narrow.
     pub fn width(&self) -> usize {
-        self.line.width()
+        Measure::default().line(&self.line)
+    }
+
+    /// Puts a span before the row, such as a gutter.
+    #[must_use]
+    pub fn after(mut self, span: Span<'static>) -> Self {
+        if !span.content.is_empty() {
+            self.line.spans.insert(0, span);
+        }
+        self
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::CommandContext;
 use crate::{
+    answer::Answer,
     args::{AddIntegration, SettingsScope, document_file},
     environment,
-    report::Report,
 };
 use ::integrations::{DOCUMENT_BYTES, Manifest, Network, parse_document};
 use anyhow::Result;
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 
 impl CommandContext<'_> {
-    pub(super) async fn add(&self, add: AddIntegration) -> Result<Report> {
+    pub(super) async fn add(&self, add: AddIntegration) -> Result<Answer> {
         let network = if add.local { Network::Private } else { Network::Public };
         let (source, bytes) = match document_file(&add.openapi) {
             Some(file) => {
@@ -56,17 +56,17 @@ impl CommandContext<'_> {
             "fields": fields,
             "source": source,
         });
-        Ok(Report::new(json, text))
+        Ok(Answer::new(json, text))
     }
 
-    pub(super) async fn remove(&self, name: &str) -> Result<Report> {
+    pub(super) async fn remove(&self, name: &str) -> Result<Answer> {
         self.integrations.library.remove(name).await?;
         self.integrations.accounts.forget(name, None).await?;
         if self.switches.of(name).enabled {
             let scope = SettingsScope { project: false, global: true };
             self.store(&scope).set(&format!("integrations.{name}.enabled"), &json!(false)).await?;
         }
-        Ok(Report::new(
+        Ok(Answer::new(
             json!({ "integration": name, "removed": true }),
             format!("{name} is removed, with its accounts\n"),
         ))

@@ -2,11 +2,11 @@
 
 use super::{CommandContext, read_stdin};
 use crate::{
+    answer::Answer,
     args::{Configure, SettingsScope, Word},
     config::{self, Flags},
-    exit::usage,
+    failure::usage,
     integrations::{Store, accounts::Change, rows::IntegrationState},
-    report::Report,
     settings::Settings,
     trust,
 };
@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 impl CommandContext<'_> {
-    pub(super) async fn configure(&self, configure: Configure) -> Result<Report> {
+    pub(super) async fn configure(&self, configure: Configure) -> Result<Answer> {
         let integration = self.integration(&configure.name).await?;
         let (name, account) = (&integration.name, &configure.account);
         let fields = integration.fields();
@@ -82,7 +82,7 @@ impl CommandContext<'_> {
         self.configured(&integration, account, &configure.scope).await
     }
 
-    pub(super) async fn switch(&self, name: &str, on: bool, scope: &SettingsScope) -> Result<Report> {
+    pub(super) async fn switch(&self, name: &str, on: bool, scope: &SettingsScope) -> Result<Answer> {
         // A broken or missing integration can still be disabled.
         if on {
             self.integration(name).await?;
@@ -91,7 +91,7 @@ impl CommandContext<'_> {
         match self.integration(name).await {
             Ok(integration) => self.configured(&integration, ::integrations::DEFAULT_ACCOUNT, scope).await,
             Err(_) => {
-                Ok(Report::new(json!({ "integration": name, "enabled": on }), format!("{name} is off\n")))
+                Ok(Answer::new(json!({ "integration": name, "enabled": on }), format!("{name} is off\n")))
             }
         }
     }
@@ -109,7 +109,7 @@ impl CommandContext<'_> {
         integration: &Integration,
         account: &str,
         scope: &SettingsScope,
-    ) -> Result<Report> {
+    ) -> Result<Answer> {
         let settings = Settings::new(self.environment, self.cwd, Flags::default())?;
         let now = settings.read(self.cwd).await?.options.switches();
         let state = IntegrationState::of(&self.integrations, integration, &now).await;
@@ -144,7 +144,7 @@ impl CommandContext<'_> {
             integration.name,
             state.word()
         );
-        Ok(Report::new(json, text))
+        Ok(Answer::new(json, text))
     }
 }
 

@@ -1,14 +1,14 @@
 //! Lists integrations and their functions, with their state.
 
 use super::CommandContext;
-use crate::{integrations::rows, report::Report};
+use crate::{answer::Answer, integrations::rows};
 use ::integrations::{Accounts as _, Function};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, sync::Arc};
 
 impl CommandContext<'_> {
-    pub(super) async fn list(&self) -> Report {
+    pub(super) async fn list(&self) -> Answer {
         let catalogue = self.integrations.catalogue().await;
         let (mut rows, mut text) = (Vec::new(), String::new());
         for integration in catalogue.all() {
@@ -26,10 +26,10 @@ impl CommandContext<'_> {
         for (name, why) in catalogue.broken() {
             let _ = writeln!(text, "problem: {name}: {why}");
         }
-        Report::new(json!({ "integrations": rows, "broken": catalogue.broken() }), text)
+        Answer::new(json!({ "integrations": rows, "broken": catalogue.broken() }), text)
     }
 
-    pub(super) async fn functions_of(&self, name: &str) -> Result<Report> {
+    pub(super) async fn functions_of(&self, name: &str) -> Result<Answer> {
         let integration = self.integration(name).await?;
         let state = self.state(&integration).await;
         let mut text = String::new();
@@ -46,10 +46,10 @@ impl CommandContext<'_> {
         let functions: Vec<_> =
             integration.functions.values().map(|f| rows::function(&integration, f, &state)).collect();
         let provider = rows::provider(&integration, &state);
-        Ok(Report::new(json!({ "integration": provider, "functions": functions }), text))
+        Ok(Answer::new(json!({ "integration": provider, "functions": functions }), text))
     }
 
-    pub(super) async fn status(&self, name: Option<&str>) -> Result<Report> {
+    pub(super) async fn status(&self, name: Option<&str>) -> Result<Answer> {
         let catalogue = self.integrations.catalogue().await;
         let one = match name {
             Some(name) => vec![self.integration(name).await?],
@@ -75,10 +75,10 @@ impl CommandContext<'_> {
             row["permissions"] = json!({ "read": read, "write": write });
             rows.push(row);
         }
-        Ok(Report::new(json!({ "integrations": rows }), text))
+        Ok(Answer::new(json!({ "integrations": rows }), text))
     }
 
-    pub(super) async fn doctor(&self) -> Report {
+    pub(super) async fn doctor(&self) -> Answer {
         let catalogue = self.integrations.catalogue().await;
         let mut issues: Vec<String> =
             catalogue.broken().iter().map(|(name, why)| format!("{name}: {why}")).collect();
@@ -108,10 +108,11 @@ impl CommandContext<'_> {
             let _ = writeln!(text, "left out: {operation}");
         });
         let failed = !issues.is_empty();
-        Report::new(json!({ "ready": ready, "issues": issues, "left_out": left_out }), text).failed(failed)
+        Answer::new(json!({ "ready": ready, "issues": issues, "left_out": left_out }), text)
+            .failed_if(failed, "the configuration of integrations has problems")
     }
 
-    pub(super) async fn fields(&self, name: &str) -> Result<Report> {
+    pub(super) async fn fields(&self, name: &str) -> Result<Answer> {
         let integration = self.integration(name).await?;
         let rows = rows::fields(&integration);
         let mut accounts = serde_json::Map::new();
@@ -130,13 +131,13 @@ impl CommandContext<'_> {
             let fields: Vec<_> = fields.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let _ = writeln!(text, "account {name} has {}", fields.join(", "));
         }
-        Ok(Report::new(
+        Ok(Answer::new(
             json!({ "integration": integration.name, "fields": rows, "accounts": accounts }),
             text,
         ))
     }
 
-    pub(super) async fn search(&self, query: &str) -> Report {
+    pub(super) async fn search(&self, query: &str) -> Answer {
         let catalogue = self.integrations.catalogue().await;
         let found = catalogue.search(query);
         let mut text = String::new();
@@ -147,7 +148,7 @@ impl CommandContext<'_> {
             text.push_str("No function matches. Try other or fewer words.\n");
         }
         let row = |f: &&Arc<Function>| json!({ "function": f.full_name(), "title": f.title, "operation": f.operation.id() });
-        Report::new(json!({ "functions": found.iter().map(row).collect::<Vec<_>>() }), text)
+        Answer::new(json!({ "functions": found.iter().map(row).collect::<Vec<_>>() }), text)
     }
 }
 

@@ -2,24 +2,24 @@
 
 use super::{CommandContext, read_stdin};
 use crate::{
+    answer::Answer,
     args::OneFunction,
     integrations::{
         AccountAdvice,
         call_line::{self, CallLine},
     },
-    report::Report,
 };
 use ::integrations::{Blocked, Call, CallError, Files};
 use anyhow::{Result, bail};
 use serde_json::Value;
 
 impl CommandContext<'_> {
-    pub(super) async fn call(&self, name: &str, words: &[String]) -> Result<Report> {
+    pub(super) async fn call(&self, name: &str, words: &[String]) -> Result<Answer> {
         let (integration, function) = self.function(name).await?;
         let CallLine { given, account, force, dry_run, help, .. } =
             call_line::read(words, &function, &mut read_stdin)?;
         if help {
-            return self.docs(&OneFunction { name: name.to_owned(), common: Default::default() }).await;
+            return self.docs(&OneFunction { name: name.to_owned() }).await;
         }
         let advice = AccountAdvice::of(&self.integrations, &integration.name).await;
         let account = account.unwrap_or_else(|| advice.default_account().to_owned());
@@ -42,7 +42,7 @@ impl CommandContext<'_> {
             (None, Value::String(text)) => format!("{}\n", text.trim_end()),
             (None, data) => format!("{data:#}\n"),
         };
-        Ok(Report::new(outcome.to_json(), text).failed(!outcome.success()))
+        Ok(Answer::new(outcome.to_json(), text).failed_if(!outcome.success(), "the call failed"))
     }
 }
 

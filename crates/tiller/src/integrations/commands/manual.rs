@@ -1,20 +1,20 @@
 //! Documentation of functions: pages, schemas, examples.
 
 use super::CommandContext;
-use crate::{args::OneFunction, integrations::rows, report::Report};
+use crate::{answer::Answer, args::OneFunction, integrations::rows};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 impl CommandContext<'_> {
-    pub(super) async fn docs(&self, one: &OneFunction) -> Result<Report> {
+    pub(super) async fn docs(&self, one: &OneFunction) -> Result<Answer> {
         if !one.name.contains('.') {
             let integration = self.integration(&one.name).await?;
             let mut text = format!("# {}\n\n{}\n\n", integration.title, integration.description);
             for function in integration.functions.values() {
                 let _ = writeln!(text, "- `{}`: {}", function.full_name(), function.title);
             }
-            return Ok(Report::new(json!({ "page": integration.name, "text": text }), text));
+            return Ok(Answer::new(json!({ "page": integration.name, "text": text }), text));
         }
         let (integration, function) = self.function(&one.name).await?;
         let state = self.state(&integration).await;
@@ -41,18 +41,18 @@ impl CommandContext<'_> {
                 own["description"].as_str().unwrap_or_default()
             );
         }
-        Ok(Report::new(json!({ "page": function.full_name(), "text": text }), text))
+        Ok(Answer::new(json!({ "page": function.full_name(), "text": text }), text))
     }
 
-    pub(super) async fn schema(&self, name: &str) -> Result<Report> {
+    pub(super) async fn schema(&self, name: &str) -> Result<Answer> {
         let (integration, function) = self.function(name).await?;
         let state = self.state(&integration).await;
         let row = rows::function(&integration, &function, &state);
         let text = format!("{:#}\n", row["input_schema"]);
-        Ok(Report::new(json!({ "function": row }), text))
+        Ok(Answer::new(json!({ "function": row }), text))
     }
 
-    pub(super) async fn examples(&self, name: &str) -> Result<Report> {
+    pub(super) async fn examples(&self, name: &str) -> Result<Answer> {
         let (integration, function) = self.function(name).await?;
         let state = self.state(&integration).await;
         let arguments = rows::example(&function, &rows::filled_in(&integration, &state));
@@ -67,7 +67,7 @@ impl CommandContext<'_> {
             format!("{own}{}", lua::literal(&json)),
         ];
         let text = examples.iter().map(|example| format!("{example}\n")).collect::<String>();
-        Ok(Report::new(json!({ "function": function.full_name(), "examples": examples }), text))
+        Ok(Answer::new(json!({ "function": function.full_name(), "examples": examples }), text))
     }
 }
 

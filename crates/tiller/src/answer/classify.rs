@@ -1,0 +1,125 @@
+//! The kind of an error that comes from below the commands.
+
+use crate::{
+    config::ConfigError,
+    failure::{Failure, Kind, exit_of},
+};
+use agent::{ModelError, SessionError, StoreError};
+use integrations::{Blocked, CallError};
+
+/// Returns the failure that an error stands for: its own, wherever it is in the chain, or one
+/// that is derived from the cause's type. The text has all added context.
+pub(crate) fn failure_of(error: &anyhow::Error) -> Failure {
+    let own = error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
+    let base = own.cloned().unwrap_or_else(|| {
+        let kind = error.chain().find_map(kind).unwrap_or(Kind::Internal);
+        Failure { exit: exit_of(error), ..Failure::new(kind, "") }
+    });
+    Failure { what: format!("{error:#}"), ..base }
+}
+
+/// Returns the kind of a library's error.
+fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
+    if let Some(error) = cause.downcast_ref::<StoreError>() {
+        return Some(of_store(error));
+    }
+    if let Some(error) = cause.downcast_ref::<SessionError>() {
+        return match error {
+            SessionError::Store(error) => Some(of_store(error)),
+            SessionError::Model(error) => Some(of_model(error)),
+            SessionError::Settings(_) => Some(Kind::Config),
+            SessionError::OtherFolder { .. } | SessionError::Subagent { .. } => Some(Kind::Usage),
+            SessionError::Closed => Some(Kind::Internal),
+        };
+    }
+    if let Some(error) = cause.downcast_ref::<ModelError>() {
+        return Some(of_model(error));
+    }
+    if let Some(blocked) = cause.downcast_ref::<Blocked>() {
+        return Some(of_blocked(blocked));
+    }
+    if let Some(error) = cause.downcast_ref::<CallError>() {
+        return Some(match error {
+            CallError::Blocked(blocked) => of_blocked(blocked),
+            CallError::Arguments(_) => Kind::Usage,
+        });
+    }
+    if cause.is::<ConfigError>() {
+        return Some(Kind::Config);
+    }
+    match cause.downcast_ref::<std::io::Error>()?.kind() {
+        std::io::ErrorKind::NotFound => Some(Kind::NotFound),
+        std::io::ErrorKind::PermissionDenied => Some(Kind::Denied),
+        _ => None,
+    }
+}
+
+fn of_store(error: &StoreError) -> Kind {
+    match error {
+        StoreError::NotFound(_) => Kind::NotFound,
+        StoreError::Held { .. } | StoreError::Fenced(_) => Kind::Busy,
+        StoreError::BadCursor(_) => Kind::Usage,
+        StoreError::Format(_) | StoreError::Damaged(_) | StoreError::Io(_) => Kind::Internal,
+    }
+}
+
+fn of_blocked(blocked: &Blocked) -> Kind {
+    match blocked {
+        Blocked::Unknown { .. } | Blocked::NotInstalled(_) => Kind::NotFound,
+        Blocked::NotRunnable(_) => Kind::NotAvailable,
+        Blocked::NotActive(_) => Kind::Config,
+        Blocked::Missing(_) => Kind::Usage,
+        Blocked::NoCredentials { .. } => Kind::Auth,
+        Blocked::Denied { .. } | Blocked::NeedsApproval { .. } => Kind::Denied,
+    }
+}
+
+fn of_model(error: &ModelError) -> Kind {
+    match error {
+        ModelError::NotConfigured(_) => Kind::Config,
+        ModelError::Auth(_) => Kind::Auth,
+        ModelError::Transport(_) => Kind::Network,
+        ModelError::ContextOverflow(_) | ModelError::AnswerTooLong => Kind::Limit,
+        ModelError::BadRequest(_) | ModelError::Overloaded(_) | ModelError::BadResponse(_) => Kind::Provider,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use anyhow::Context as _;
+
+    #[test]
+    fn a_failure_keeps_its_kind_and_its_advice_under_added_context() {
+        let error = anyhow::Error::from(
+            Failure::new(Kind::NotFound, "no session x")
+                .hint("write more of it")
+                .next("tiller sessions list"),
+        )
+        .context("session x");
+        let failure = failure_of(&error);
+        assert_eq!((failure.kind, failure.exit), (Kind::NotFound, Exit::Error));
+        assert_eq!(failure.to_string(), "session x: no session x");
+        assert_eq!(failure.hint.as_deref(), Some("write more of it"));
+        assert_eq!(failure.next, ["tiller sessions list"]);
+    }
+
+    #[test]
+    fn the_kind_of_a_librarys_error_follows_from_its_type() {
+        let store = |error: StoreError| anyhow::Error::from(SessionError::from(error));
+        for (error, kind) in [
+            (store(StoreError::NotFound("x".into())), Kind::NotFound),
+            (anyhow::Error::from(StoreError::Io("disk full".into())), Kind::Internal),
+            (anyhow::Error::from(ModelError::Auth("401".into())).context("a"), Kind::Auth),
+            (anyhow::Error::from(ModelError::Transport("gone".into())), Kind::Network),
+            (anyhow::anyhow!("no"), Kind::Internal),
+            (
+                Err::<(), _>(std::io::Error::from(std::io::ErrorKind::NotFound)).context("f").unwrap_err(),
+                Kind::NotFound,
+            ),
+        ] {
+            assert_eq!(failure_of(&error).kind, kind, "{error:#}");
+        }
+    }
+}

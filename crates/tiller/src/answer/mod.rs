@@ -1,0 +1,39 @@
+//! What a command answers: a text for people, or one JSON object for programs.
+//!
+//! A command returns its result as an [`Answer`] and its failure as a [`Failure`]; [`Console`]
+//! prints both, in the form that the global flags and the terminal ask for. A command itself never
+//! tests `--json`, `--color` or whether a question can be asked.
+//!
+//! ```ignore
+//! /// The result of `tiller things list`.
+//! #[derive(serde::Serialize, schemars::JsonSchema)]
+//! struct Things {
+//!     things: Vec<Thing>,
+//! }
+//!
+//! pub(crate) async fn run(console: &Console, name: &str) -> Result<Exit> {
+//!     let Some(thing) = find(name) else {
+//!         return Err(Failure::new(Kind::NotFound, format!("no thing {name}"))
+//!             .hint("a name is written as `things list` shows it")
+//!             .next("tiller things list")
+//!             .into());
+//!     };
+//!     console.print(Answer::new(Things { things: vec![thing] }, "one thing\n"))
+//! }
+//! ```
+//!
+//! A command that asks tests [`Console::may_ask`] first, and otherwise returns
+//! [`Console::missing`], which names the flag. Each struct has a line in [`schemas`], from which
+//! `docs/schema/cli` is written.
+
+mod classify;
+mod colour;
+mod console;
+mod output;
+pub(crate) mod schemas;
+
+pub(crate) use colour::ColourWhen;
+pub(crate) use console::{Console, Wishes};
+pub(crate) use output::Answer;
+
+pub(crate) use crate::failure::{Failure, Kind};

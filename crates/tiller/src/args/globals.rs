@@ -1,0 +1,73 @@
+//! The flags that every command has.
+
+use crate::answer::{ColourWhen, Wishes};
+use clap::Args;
+use std::path::PathBuf;
+
+/// The global flags.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Globals {
+    /// Work in this directory instead of the current one
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColourWhen::Auto, hide_possible_values = true)]
+    pub(crate) color: ColourWhen,
+    /// Never ask; a missing value is an error
+    #[arg(long, global = true)]
+    pub(crate) no_input: bool,
+    /// Print no notes, only results and errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Your settings file, instead of config.toml in the configuration directory
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl Globals {
+    /// Returns what they say about output.
+    pub(crate) fn wishes(&self) -> Wishes {
+        Wishes { json: self.json, quiet: self.quiet, no_input: self.no_input, colour: self.color }
+    }
+}
+
+/// Returns what the arguments say about output, for the errors of a command line that cannot be
+/// parsed.
+pub(crate) fn wishes(arguments: impl Iterator<Item = String>) -> Wishes {
+    let mut wishes = Wishes::default();
+    let mut arguments = arguments.skip(1).take_while(|given| given != "--").peekable();
+    while let Some(given) = arguments.next() {
+        let colour = match given.strip_prefix("--color") {
+            Some("") => arguments.peek().cloned(),
+            Some(value) => value.strip_prefix('=').map(str::to_owned),
+            None => None,
+        };
+        match (given.as_str(), colour.as_deref()) {
+            ("--json", _) => wishes.json = true,
+            ("--no-input", _) => wishes.no_input = true,
+            ("-q" | "--quiet", _) => wishes.quiet = true,
+            (_, Some("always")) => wishes.colour = ColourWhen::Always,
+            (_, Some("never")) => wishes.colour = ColourWhen::Never,
+            _ => {}
+        }
+    }
+    wishes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wishes_of_a_wrong_command_line_are_found() {
+        let read = |line: &str| wishes(line.split(' ').map(str::to_owned));
+        assert!(read("tiller sesions --json list").json);
+        assert!(!read("tiller mcp add x -- prog --json").json);
+        assert_eq!(read("tiller x --color never").colour, ColourWhen::Never);
+        assert_eq!(read("tiller --color=always x").colour, ColourWhen::Always);
+    }
+}

@@ -1,0 +1,100 @@
+//! Reads the command line of this process.
+
+use super::{Cli, Command, PrintArgs, acp, prompt_or_suggestion, spelled};
+use crate::answer::{Failure, Kind};
+use clap::{
+    CommandFactory as _, FromArgMatches as _,
+    error::{ContextKind, ContextValue, ErrorKind},
+    parser::ValueSource,
+};
+
+/// What is printed instead of running a command.
+#[derive(Debug)]
+pub(crate) enum Instead {
+    /// The requested help or version.
+    Help(String),
+    /// Why the command line is invalid.
+    Error(Failure),
+}
+
+impl Cli {
+    /// Parses the command line of this process.
+    ///
+    /// # Errors
+    /// What to print instead of running.
+    pub(crate) fn read() -> Result<Self, Instead> {
+        let arguments: Result<Vec<String>, _> =
+            std::env::args_os().map(std::ffi::OsString::into_string).collect();
+        let arguments = arguments.map_err(|given| {
+            let what = format!("the argument {:?} is not UTF-8", given.to_string_lossy());
+            Instead::Error(Failure::new(Kind::Usage, what))
+        })?;
+        Self::of(arguments)
+    }
+
+    /// Parses a command line.
+    pub(super) fn of(arguments: Vec<String>) -> Result<Self, Instead> {
+        // Nothing but the version: without building the parser.
+        if let [_, only] = arguments.as_slice()
+            && matches!(only.as_str(), "-V" | "--version")
+        {
+            return Err(Instead::Help(format!("tiller {}\n", env!("CARGO_PKG_VERSION"))));
+        }
+        let arguments = spelled(arguments.into_iter());
+        if let Some((globals, command)) = acp::alone(&arguments) {
+            return Ok(Self { globals, command: Some(Command::Acp(command)), print: PrintArgs::default() });
+        }
+        Self::parsed(arguments)
+    }
+
+    /// Parses a command line with the parser of all commands.
+    pub(super) fn parsed(arguments: Vec<String>) -> Result<Self, Instead> {
+        let arguments = prompt_or_suggestion(arguments).map_err(Instead::Error)?;
+        let parsed = Self::command().try_get_matches_from(arguments);
+        let matches = parsed.map_err(|error| instead(&error))?;
+        if let Some(name) = matches.subcommand_name() {
+            let mut root = Self::command();
+            root.build();
+            let own = root.get_arguments().filter(|arg| !arg.is_global_set());
+            let given = own
+                .filter(|arg| matches.try_contains_id(arg.get_id().as_str()).unwrap_or(false))
+                .find(|arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine));
+            if let Some(arg) = given {
+                let what = format!("`tiller {name}` does not take {arg}, which belongs to a prompt");
+                return Err(Instead::Error(
+                    Failure::new(Kind::Usage, what).next(format!("tiller {name} --help")),
+                ));
+            }
+        }
+        Self::from_arg_matches(&matches).map_err(|error| instead(&error))
+    }
+}
+
+/// Translates the parser's message.
+fn instead(error: &clap::Error) -> Instead {
+    let text = error.render().to_string();
+    if !error.use_stderr() {
+        return Instead::Help(text);
+    }
+    // The library prints the help of a group that was called without a command as an error.
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let name = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("tiller");
+        let name = name.split(" [").next().unwrap_or(name).split(" <").next().unwrap_or(name);
+        let what = format!("`{name}` needs a command");
+        return Instead::Error(Failure::new(Kind::Usage, what).next(format!("{name} --help")));
+    }
+    let (head, rest) = text.split_once("\n\n").unwrap_or((text.as_str(), ""));
+    let lines = head.trim_start_matches("error: ").lines().map(str::trim);
+    let mut failure = Failure::new(Kind::Usage, lines.collect::<Vec<_>>().join(" "));
+    let tips: Vec<&str> = rest.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
+    if !tips.is_empty() {
+        failure = failure.hint(tips.join("; "));
+    }
+    if let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) {
+        let usage = usage.to_string();
+        let usage = usage.trim_start_matches("Usage:").trim();
+        let command = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-']));
+        failure = failure.next(format!("{} --help", command.collect::<Vec<_>>().join(" ")));
+    }
+    Instead::Error(failure)
+}

@@ -1,0 +1,104 @@
+//! Why a command failed: a kind for programs, a text and advice for people.
+
+use crate::{
+    exit::{Exit, PrintedError},
+    streams::StdoutError,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The kind of a failure, for programs that decide what to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// The command line is invalid or cannot be carried out.
+    Usage,
+    /// A settings file or a variable is invalid, or something is not configured.
+    Config,
+    /// A key or a login is missing, or was rejected.
+    Auth,
+    /// What was named does not exist.
+    NotFound,
+    /// A permission, the trust in a project or an approval is missing.
+    Denied,
+    /// Another process uses what was named.
+    Busy,
+    /// A server could not be reached.
+    Network,
+    /// A model's provider or another server refused, or answered with something unusable.
+    Provider,
+    /// A limit was reached.
+    Limit,
+    /// This program cannot do it, or not yet.
+    NotAvailable,
+    /// Anything else, such as a full disk.
+    Internal,
+}
+
+/// A failure with what a person or a program can do next. Its text is a lowercase fragment.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{what}")]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) what: String,
+    pub(crate) hint: Option<String>,
+    pub(crate) next: Vec<String>,
+    pub(crate) exit: Exit,
+}
+
+impl Failure {
+    /// Creates a failure that ends the process with the exit code 1, for a limit with 2.
+    pub(crate) fn new(kind: Kind, what: impl Into<String>) -> Self {
+        let exit = if kind == Kind::Limit { Exit::Limit } else { Exit::Error };
+        Self { kind, what: what.into(), hint: None, next: Vec::new(), exit }
+    }
+
+    /// Adds a sentence that helps to avoid the failure.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Adds a command line to try next.
+    pub(crate) fn next(mut self, command: impl Into<String>) -> Self {
+        self.next.push(command.into());
+        self
+    }
+}
+
+/// Returns an error about the command line. It ends the process with [`Exit::Error`]: 2 means a
+/// limit and nothing else.
+pub(crate) fn usage(what: impl Into<String>) -> anyhow::Error {
+    Failure::new(Kind::Usage, what).into()
+}
+
+/// Returns the exit code of an error.
+pub(crate) fn exit_of(error: &anyhow::Error) -> Exit {
+    if let Some(PrintedError { exit, .. }) = error.downcast_ref() {
+        *exit
+    } else if let Some(failure) = error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+        failure.exit
+    } else if StdoutError::caused(error) {
+        Exit::Output
+    } else {
+        Exit::Error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_keeps_its_exit_code_under_added_context() {
+        let closed = StdoutError::new(&std::io::ErrorKind::StorageFull.into());
+        for (error, exit) in [
+            (usage("no"), Exit::Error),
+            (Failure::new(Kind::Limit, "no").into(), Exit::Limit),
+            (std::io::Error::from(closed.clone()).into(), Exit::Output),
+            (anyhow::Error::from(closed).context("yes"), Exit::Output),
+            (anyhow::anyhow!("no"), Exit::Error),
+        ] {
+            assert_eq!(exit_of(&error), exit, "{error:#}");
+        }
+    }
+}

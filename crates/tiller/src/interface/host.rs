@@ -1,0 +1,117 @@
+//! What the terminal interface needs of this program: the user's files, settings and programs.
+
+use super::{clipboard, history};
+use crate::{environment::Environment, limits, options::Options, setup, wiring};
+use async_trait::async_trait;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use std::sync::Arc;
+use system::{AbsPath, LocalSystem, System, TemporaryDirectory, WalkOptions};
+use tui::driver::{
+    host::{Clip, Host},
+    reply::Attachment,
+};
+
+/// The program around the interface.
+pub(super) struct TerminalHost {
+    pub(super) options: Options,
+    pub(super) environment: Environment,
+    pub(super) cwd: AbsPath,
+    pub(super) system: Arc<dyn System>,
+}
+
+impl TerminalHost {
+    fn path(&self, given: &str) -> Result<AbsPath, String> {
+        let given = given.strip_prefix("file://").unwrap_or(given);
+        let path = match (given.strip_prefix("~/"), self.environment.get("HOME")) {
+            (Some(rest), Some(home)) => std::path::Path::new(home).join(rest),
+            _ => given.into(),
+        };
+        crate::environment::absolute(&self.cwd, &path).map_err(|error| format!("{error:#}"))
+    }
+}
+
+#[async_trait]
+impl Host for TerminalHost {
+    fn system(&self) -> Arc<dyn System> {
+        Arc::clone(&self.system)
+    }
+
+    fn cwd(&self) -> &AbsPath {
+        &self.cwd
+    }
+
+    async fn files(&self, folder: &AbsPath) -> Result<Vec<String>, String> {
+        let options = WalkOptions { limit: limits::COMPLETED_FILES, include_ignored: false };
+        let files = self.system.walk(folder, options).await.map_err(|error| error.to_string())?;
+        let prefix = format!("{}/", folder.as_str().trim_end_matches('/'));
+        let relative = |file: AbsPath| file.as_str().strip_prefix(&prefix).map(str::to_owned);
+        Ok(files.into_iter().filter_map(relative).collect())
+    }
+
+    async fn history(&self) -> Result<Vec<String>, String> {
+        history::lines(&self.options, &self.cwd).await
+    }
+
+    async fn remember(&self, line: &str) -> Result<(), String> {
+        history::add(&self.options, &self.cwd, line).await
+    }
+
+    async fn clipboard(&self) -> Result<Clip, String> {
+        clipboard::read(self.system.as_ref(), &self.environment, &self.cwd).await
+    }
+
+    async fn copy(&self, text: &str) -> bool {
+        clipboard::write(self.system.as_ref(), &self.environment, &self.cwd, text).await
+    }
+
+    async fn image(&self, path: &str) -> Result<Attachment, String> {
+        let path = self.path(path)?;
+        let size = self.system.metadata(&path).await.map_err(|error| error.to_string())?.len;
+        if size > limits::IMAGE_BYTES {
+            let limit = limits::IMAGE_BYTES >> 20;
+            return Err(format!("the image {path} is larger than {limit} MiB; attach a smaller one"));
+        }
+        let bytes = self.system.read(&path).await.map_err(|error| error.to_string())?;
+        clipboard::image(&bytes)
+            .ok_or_else(|| format!("{path} is not an image that models read (PNG, JPEG, GIF, WebP)"))
+    }
+
+    async fn export(&self, path: &str, text: &str) -> Result<String, String> {
+        let path = self.path(path)?;
+        if self.system.metadata(&path).await.is_ok() {
+            return Err(format!("{path} exists already; choose another name"));
+        }
+        self.system.write(&path, text.as_bytes()).await.map_err(|error| error.to_string())?;
+        Ok(path.to_string())
+    }
+
+    async fn set_default_model(&self, id: &str) -> Result<String, String> {
+        let file = self.options.directories.user_settings();
+        let value = serde_json::Value::from(id);
+        setup::store_setting(&self.options, &file, "agent.default_model", &value)
+            .await
+            .map_err(|error| error.to_string())?;
+        Ok(format!("{id} is now the model of new sessions (agent.default_model in {file})"))
+    }
+
+    fn edit(&self, text: &str) -> Result<String, String> {
+        let message = |error: &dyn std::fmt::Display| format!("the editor cannot be used: {error}");
+        let directory = TemporaryDirectory::new().map_err(|error| message(&error))?;
+        let file = AbsPath::from_os(directory.path()).map_err(|error| message(&error))?.join("message.md");
+        write_now(&file, text).map_err(|error| message(&error))?;
+        let named = self.environment.get("VISUAL").or_else(|| self.environment.get("EDITOR"));
+        let mut command: Vec<String> =
+            named.unwrap_or("vi").split_whitespace().map(str::to_owned).collect();
+        command.push(file.to_string());
+        match system::run_in_foreground(&command) {
+            Ok(true) => {
+                let bytes = system::read_regular(&file).map_err(|error| message(&error))?;
+                String::from_utf8(bytes).map_err(|_| "the saved text is not UTF-8; the draft is unchanged".to_owned())
+            }
+            Ok(false) => Err(format!("the editor {} reported a failure; the draft is unchanged", command[0])),
+            Err(error) => {
+                Err(format!("the editor {} did not start ({error}); set VISUAL or EDITOR", command[0]))
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What the status line and the panels show of a session, as its events add up to it.
+
+use crate::driver::reply::OpenedSession;
+use agent::{
+    Effort, Goal, Mode, PermissionMode, Phase, PlanEntry, SessionEvent, SessionId, ShellUpdate, SlashCommand,
+    SubagentState, SwarmEvent, UsageUpdate, apply_to_goal, plan_of,
+};
+use std::time::Duration;
+use system::AbsPath;
+
+/// The session that is shown, apart from its transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionView {
+    /// Its id.
+    pub id: SessionId,
+    /// Its directory.
+    pub cwd: AbsPath,
+    /// What can be chosen for it.
+    pub controls: Controls,
+    /// Its title, once there is one.
+    pub title: Option<String>,
+    /// The tokens and cost so far.
+    pub usage: Option<UsageUpdate>,
+    /// Its tasks, as a plan.
+    pub plan: Vec<PlanEntry>,
+    /// Its subagents.
+    pub agents: Vec<SubagentState>,
+    /// Its goal.
+    pub goal: Option<Goal>,
+    /// Its background commands that still run.
+    pub shells: Vec<ShellUpdate>,
+    /// Its slash commands.
+    pub commands: Vec<SlashCommand>,
+    /// The running turn.
+    pub turn: Option<RunningTurn>,
+}
+
+/// What can be chosen for a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Controls {
+    /// The agent mode.
+    pub mode: Mode,
+    /// The permission mode.
+    pub permission_mode: PermissionMode,
+    /// The model's full id.
+    pub model: String,
+    /// The reasoning effort.
+    pub effort: Option<Effort>,
+}
+
+/// A turn that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningTurn {
+    /// When this interface saw it begin.
+    pub since: Duration,
+    /// What it does.
+    pub phase: Phase,
+}
+
+impl SessionView {
+    /// Creates the view of a session that was opened at `now`.
+    pub fn new(opened: OpenedSession, now: Duration) -> Self {
+        let OpenedSession { id, cwd, state, commands, .. } = opened;
+        let turn = state.busy.then_some(RunningTurn { since: now, phase: Phase::Thinking });
+        Self {
+            id,
+            cwd,
+            controls: Controls {
+                mode: state.mode,
+                permission_mode: state.permission_mode,
+                model: state.model,
+                effort: state.effort,
+            },
+            title: state.title,
+            usage: None,
+            plan: Vec::new(),
+            agents: Vec::new(),
+            goal: None,
+            shells: Vec::new(),
+            commands,
+            turn,
+        }
+    }
+
+    /// Applies an event; `stored` if it is read from the store, where nothing runs any more.
+    pub fn apply(&mut self, event: &SessionEvent, stored: bool, now: Duration) {
+        apply_to_goal(&mut self.goal, event);
+        match event {
+            SessionEvent::TurnStarted { .. } if !stored => {
+                self.turn = Some(RunningTurn { since: now, phase: Phase::Thinking });
+            }
+            SessionEvent::TurnEnded { .. } => self.turn = None,
+            SessionEvent::Phase(phase) => {
+                if let Some(turn) = &mut self.turn {
+                    turn.phase = *phase;
+                }
+            }
+            SessionEvent::ModeChanged(mode) => self.controls.mode = *mode,
+            SessionEvent::PermissionModeChanged(mode) => self.controls.permission_mode = *mode,
+            SessionEvent::ModelChanged(model) => self.controls.model.clone_from(model),
+            SessionEvent::EffortChanged(effort) => self.controls.effort = *effort,
+            SessionEvent::TitleChanged(title) => self.title = Some(title.clone()),
+            SessionEvent::Usage(usage) => self.usage = Some(usage.clone()),
+            SessionEvent::Plan(plan) => self.plan.clone_from(plan),
+            SessionEvent::Tasks(tasks) => self.plan = plan_of(tasks),
+            SessionEvent::Commands(commands) => self.commands.clone_from(commands),
+            SessionEvent::Shell(shell) => self.shell(shell),
+            SessionEvent::Subagent(state) => self.agent(state),
+            SessionEvent::Swarm(SwarmEvent::State(swarm)) => self.agents.clone_from(&swarm.agents),
+            _ => {}
+        }
+    }
+
+    /// Returns how full the model's context is, from 0 to 100, once it is known.
+    pub fn context_percent(&self) -> Option<u64> {
+        let usage = self.usage.as_ref().filter(|usage| usage.context_size > 0)?;
+        Some((usage.context_used.saturating_mul(100) / usage.context_size).min(100))
+    }
+
+    fn shell(&mut self, update: &ShellUpdate) {
+        self.shells.retain(|shell| shell.id != update.id);
+        if update.end.is_none() {
+            self.shells.push(update.clone());
+        }
+    }
+
+    fn agent(&mut self, state: &SubagentState) {
+        match self.agents.iter_mut().find(|agent| agent.id == state.id) {
+            Some(agent) => agent.clone_from(state),
+            None => self.agents.push(state.clone()),
+        }
+    }
+}

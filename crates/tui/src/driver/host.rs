@@ -1,0 +1,57 @@
+//! What the interface needs of the program around it.
+
+use super::reply::Attachment;
+use async_trait::async_trait;
+use std::sync::Arc;
+use system::{AbsPath, System};
+
+/// What the clipboard holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Clip {
+    /// Text.
+    Text(String),
+    /// An image.
+    Image(Attachment),
+}
+
+/// The program around the interface: files of the user, other programs, settings.
+///
+/// Every error is a message for the user.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// Returns the system through which a session's tools act.
+    fn system(&self) -> Arc<dyn System>;
+
+    /// Returns the directory of new sessions.
+    fn cwd(&self) -> &AbsPath;
+
+    /// Lists the files of a directory for completion: relative paths, without what ignore rules
+    /// exclude.
+    async fn files(&self, folder: &AbsPath) -> Result<Vec<String>, String>;
+
+    /// Returns the history of prompts, the oldest first, this directory's last.
+    async fn history(&self) -> Result<Vec<String>, String>;
+
+    /// Adds a line to the history.
+    async fn remember(&self, line: &str) -> Result<(), String>;
+
+    /// Reads the clipboard.
+    async fn clipboard(&self) -> Result<Clip, String>;
+
+    /// Reads an image file.
+    async fn image(&self, path: &str) -> Result<Attachment, String>;
+
+    /// Writes a new text file; returns its path.
+    async fn export(&self, path: &str, text: &str) -> Result<String, String>;
+
+    /// Makes a model the one of new sessions; returns what was written where.
+    async fn set_default_model(&self, id: &str) -> Result<String, String>;
+
+    /// Opens the user's editor on a text in the foreground, and returns what was saved. Blocks the
+    /// calling thread; the terminal is the editor's meanwhile.
+    fn edit(&self, text: &str) -> Result<String, String>;
+
+    /// Passes a text to the local clipboard's program; returns whether there is one. Waits at most a
+    /// few seconds.
+    async fn copy(&self, text: &str) -> bool;
+}

@@ -1,0 +1,355 @@
+//! Carries out what the interface asks of the runtime, on the runtime's thread.
+
+pub mod host;
+pub mod reply;
+pub mod request;
+
+use crate::{
+    client::{
+        Screen,
+        asks::{Answer, AskId},
+        mailbox::{Letter, Mailbox},
+    },
+    limits::SESSIONS_LISTED,
+};
+use agent::{
+    Archived, Client, Content, CreateSession, ListQuery, OpenSession, RewindTarget, Runtime, SearchQuery,
+    SessionError, SessionHandle, SessionId, StoreError, Surface,
+};
+use host::{Clip, Host};
+use reply::{ListedSession, OpenedSession, Reply};
+use request::{PromptId, Request, When, Which};
+use std::{collections::HashMap, sync::Arc};
+use tokio::sync::{mpsc, oneshot};
+
+/// What the interface sends to the runtime's thread.
+#[derive(Debug)]
+pub enum Command {
+    /// A request.
+    Request(Request),
+    /// The answer to a question.
+    Answer(AskId, Answer),
+}
+
+/// The session that is shown, and what it needs of the runtime.
+pub struct Driver {
+    runtime: Arc<Runtime>,
+    host: Arc<dyn Host>,
+    mailbox: Arc<Mailbox>,
+    open: Option<Open>,
+    prompts: HashMap<PromptId, oneshot::Sender<()>>,
+    ended: (mpsc::UnboundedSender<PromptId>, mpsc::UnboundedReceiver<PromptId>),
+}
+
+struct Open {
+    session: SessionHandle,
+    screen: Arc<Screen>,
+}
+
+impl Driver {
+    /// Creates a driver that has no session yet.
+    pub fn new(runtime: Arc<Runtime>, host: Arc<dyn Host>, mailbox: Arc<Mailbox>) -> Self {
+        let ended = mpsc::unbounded_channel();
+        Self { runtime, host, mailbox, open: None, prompts: HashMap::new(), ended }
+    }
+
+    /// Carries out requests in order until [`Request::Quit`] or the end of the channel, then closes
+    /// the session. Returns the id of the session that was open last.
+    pub async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) -> Option<SessionId> {
+        match self.host.history().await {
+            Ok(lines) => self.reply(Reply::History(lines)),
+            Err(error) => self.reply(Reply::Failed(error)),
+        }
+        loop {
+            tokio::select! {
+                command = commands.recv() => match command {
+                    None | Some(Command::Request(Request::Quit)) => break,
+                    Some(Command::Answer(id, answer)) => {
+                        if let Some(open) = &self.open {
+                            open.screen.answer(id, answer);
+                        }
+                    }
+                    Some(Command::Request(request)) => self.carry_out(request).await,
+                },
+                Some(id) = self.ended.1.recv() => {
+                    self.prompts.remove(&id);
+                }
+            }
+        }
+        let last = self.open.as_ref().map(|open| open.session.id().clone());
+        self.leave().await;
+        self.reply(Reply::Ended);
+        last
+    }
+
+    fn reply(&self, reply: Reply) {
+        self.mailbox.push(Letter::Reply(Box::new(reply)));
+    }
+
+    /// Reports the result of a change that shows in an event when it succeeds.
+    fn report<T, E: ToString>(&self, result: Result<T, E>) {
+        if let Err(error) = result {
+            self.reply(Reply::Failed(error.to_string()));
+        }
+    }
+
+    async fn carry_out(&mut self, request: Request) {
+        if let Request::Open(which) = request {
+            return self.open(which).await;
+        }
+        if let Some(open) = &self.open {
+            let session = open.session.clone();
+            self.in_session(&session, request).await;
+        } else {
+            self.without_session(request).await;
+        }
+    }
+
+    async fn in_session(&mut self, session: &SessionHandle, request: Request) {
+        match request {
+            Request::Send { id, content, when } => self.send(session, id, content, when),
+            Request::Withdraw(id) => {
+                if let Some(cancel) = self.prompts.remove(&id) {
+                    // A prompt that has settled has nothing to cancel.
+                    let _ = cancel.send(());
+                }
+            }
+            Request::Cancel => session.cancel(),
+            Request::SetMode(mode) => self.report(session.set_mode(mode).await),
+            Request::SetPermissionMode(mode) => self.report(session.set_permission_mode(mode).await),
+            Request::SetEffort(effort) => self.report(session.set_effort(effort).await),
+            Request::SetModel { id, default } => {
+                let changed = session.set_model(&id).await;
+                let failed = changed.is_err();
+                self.report(changed);
+                if default && !failed {
+                    match self.host.set_default_model(&id).await {
+                        Ok(done) => self.reply(Reply::Done(done)),
+                        Err(error) => self.reply(Reply::Failed(error)),
+                    }
+                }
+            }
+            Request::Rewind(target) => self.rewind(session, target).await,
+            Request::ListTurns => match self.runtime.checkpoints(session.id()).await {
+                Ok(turns) => self.reply(Reply::Turns(turns)),
+                Err(error) => self.reply(Reply::Failed(error.to_string())),
+            },
+            Request::ListFiles => match self.host.files(session.cwd()).await {
+                Ok(files) => self.reply(Reply::Files(files)),
+                Err(error) => self.reply(Reply::Failed(error)),
+            },
+            Request::CancelSubagent(id) => {
+                if !session.cancel_subagent(Some(&id)) {
+                    self.reply(Reply::Failed(format!("subagent {id} is not at work")));
+                }
+            }
+            other => self.without_session(other).await,
+        }
+    }
+
+    async fn without_session(&self, request: Request) {
+        match request {
+            Request::ListModels => {
+                let models = self.runtime.models();
+                let with_credentials = |model: agent::ModelInfo| {
+                    let credentials = models.credentials(&model.id);
+                    (model, credentials)
+                };
+                self.reply(Reply::Models(models.list().into_iter().map(with_credentials).collect()));
+            }
+            Request::ListSessions { words, everywhere } => self.list(&words, everywhere).await,
+            Request::Rename { id, title } => self.report(self.runtime.set_title(&id, title).await),
+            Request::Archive(id) => self.report(self.runtime.set_archived(&id, true).await),
+            Request::ReadClipboard => match self.host.clipboard().await {
+                Ok(Clip::Text(text)) => self.reply(Reply::Paste(text)),
+                Ok(Clip::Image(image)) => self.reply(Reply::Image(Box::new(image))),
+                Err(error) => self.reply(Reply::Failed(error)),
+            },
+            Request::LoadImage(path) => match self.host.image(&path).await {
+                Ok(image) => self.reply(Reply::Image(Box::new(image))),
+                Err(error) => self.reply(Reply::Failed(error)),
+            },
+            Request::Copy(text) => {
+                self.host.copy(&text).await;
+            }
+            Request::Remember(line) => self.report(self.host.remember(&line).await),
+            Request::Export { path, text } => match self.host.export(&path, &text).await {
+                Ok(written) => self.reply(Reply::Done(format!("written to {written}"))),
+                Err(error) => self.reply(Reply::Failed(error)),
+            },
+            Request::Send { id, .. } => {
+                self.reply(Reply::Settled(id, Err(agent::TurnError::Closed)));
+            }
+            // Nothing runs that these could change; `Open` and `Quit` were handled before.
+            Request::Withdraw(_)
+            | Request::Cancel
+            | Request::SetMode(_)
+            | Request::SetPermissionMode(_)
+            | Request::SetEffort(_)
+            | Request::SetModel { .. }
+            | Request::Rewind(_)
+            | Request::ListTurns
+            | Request::ListFiles
+            | Request::CancelSubagent(_)
+            | Request::Open(_)
+            | Request::Quit => self.reply(Reply::Failed("no session is open".to_owned())),
+        }
+    }
+
+    /// Sends a prompt; a task waits for its end, so that requests go on.
+    fn send(&mut self, session: &SessionHandle, id: PromptId, content: Vec<Content>, when: When) {
+        let mut prompt = match when {
+            When::Next if session.state().busy => session.steer(content),
+            When::Next | When::After => session.start(content),
+        };
+        let (cancel, mut cancelled) = oneshot::channel();
+        self.prompts.insert(id, cancel);
+        let (mailbox, ended) = (self.mailbox.clone(), self.ended.0.clone());
+        let reply = move |reply| mailbox.push(Letter::Reply(Box::new(reply)));
+        tokio::spawn(async move {
+            let mut cancel_sent = false;
+            let inserted = loop {
+                tokio::select! {
+                    biased;
+                    message = prompt.inserted() => break message,
+                    Ok(()) = &mut cancelled, if !cancel_sent => {
+                        cancel_sent = true;
+                        prompt.cancel();
+                    }
+                }
+            };
+            if inserted.is_some() {
+                reply(Reply::Inserted(id));
+            }
+            let settled = loop {
+                tokio::select! {
+                    biased;
+                    settled = prompt.settled() => break settled,
+                    Ok(()) = &mut cancelled, if !cancel_sent => {
+                        cancel_sent = true;
+                        prompt.cancel();
+                    }
+                }
+            };
+            reply(Reply::Settled(id, settled));
+            // The driver has ended.
+            let _ = ended.send(id);
+        });
+    }
+
+    async fn rewind(&self, session: &SessionHandle, target: RewindTarget) {
+        match session.rewind(target).await {
+            Ok(report) => self.reply(Reply::Done(report.to_string().trim_end().to_owned())),
+            Err(error) => self.reply(Reply::Failed(error.to_string())),
+        }
+    }
+
+    /// Leaves the open session and opens another. If that fails, the open one stays.
+    async fn open(&mut self, which: Which) {
+        let screen = Arc::new(Screen::new(self.mailbox.clone()));
+        let client: Arc<dyn Client> = screen.clone();
+        let surface = Surface { client, system: self.host.system() };
+        let new = matches!(which, Which::New);
+        if let (Some(open), Which::Stored { id, .. }) = (&self.open, &which)
+            && open.session.id() == id
+        {
+            return self.reply(Reply::Done("this session is open already".to_owned()));
+        }
+        let create = CreateSession {
+            cwd: self.host.cwd().clone(),
+            additional_directories: Vec::new(),
+            servers: Vec::new(),
+        };
+        let opened = match &which {
+            Which::New => self.runtime.create(create, |_| surface).await,
+            Which::Stored { id, take_over } => {
+                let how = OpenSession { take_over: *take_over, ..OpenSession::default() };
+                self.runtime.open(id, how, |_| surface).await
+            }
+            Which::Fork(id) => match self.runtime.record(id).await {
+                Ok(record) => {
+                    let create = CreateSession {
+                        cwd: record.cwd,
+                        additional_directories: record.additional_directories,
+                        ..create
+                    };
+                    self.runtime.fork(id, create, |_| surface).await
+                }
+                Err(error) => Err(error.into()),
+            },
+        };
+        let session = match opened {
+            Ok(session) => session,
+            Err(SessionError::Store(error @ StoreError::Held { .. })) => {
+                let message = error.to_string();
+                if let Which::Stored { id, .. } = which {
+                    self.reply(Reply::Held { id, message });
+                }
+                return;
+            }
+            Err(error) => return self.reply(Reply::Failed(error.to_string())),
+        };
+        self.leave().await;
+        let state = session.state();
+        let (id, cwd, commands) = (session.id().clone(), session.cwd().clone(), session.commands());
+        self.reply(Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new })));
+        let held = screen.clone();
+        let (until, going_on) = session.at_rest(|| held.hold(Vec::new()));
+        self.replay(&session, until).await;
+        going_on.into_iter().for_each(|event| self.mailbox.push(Letter::Event(Box::new(event))));
+        screen.deliver();
+        self.reply(Reply::Replayed);
+        self.open = Some(Open { session, screen });
+    }
+
+    async fn replay(&self, session: &SessionHandle, until: u64) {
+        let mut pages = self.runtime.shown_events(session.id(), until);
+        loop {
+            match pages.next().await {
+                Ok(page) if page.is_empty() => return,
+                Ok(page) => {
+                    page.into_iter().for_each(|event| self.mailbox.push(Letter::Event(Box::new(event))));
+                    self.mailbox.room().await;
+                }
+                Err(error) => return self.reply(Reply::Failed(error.to_string())),
+            }
+        }
+    }
+
+    /// Closes the open session: its turn is cancelled and settles.
+    async fn leave(&mut self) {
+        if let Some(open) = self.open.take() {
+            open.session.close().await;
+        }
+    }
+
+    async fn list(&self, words: &str, everywhere: bool) {
+        let cwd = (!everywhere).then(|| self.host.cwd().clone());
+        let listed = if words.trim().is_empty() {
+            let begun_or = Some(Vec::new());
+            let query = ListQuery {
+                cwd,
+                archived: Archived::Exclude,
+                begun_or,
+                limit: SESSIONS_LISTED,
+                ..ListQuery::default()
+            };
+            self.runtime.list(query).await.map(|page| {
+                let of = |record| ListedSession { record, excerpt: None };
+                page.sessions.into_iter().map(of).collect::<Vec<_>>()
+            })
+        } else {
+            let query =
+                SearchQuery { text: words.to_owned(), cwd, limit: SESSIONS_LISTED, ..SearchQuery::default() };
+            self.runtime.search(query).await.map(|hits| {
+                let of =
+                    |hit: agent::SearchHit| ListedSession { record: hit.session, excerpt: Some(hit.excerpt) };
+                hits.into_iter().map(of).collect()
+            })
+        };
+        match listed {
+            Ok(sessions) => self.reply(Reply::Sessions(sessions)),
+            Err(error) => self.reply(Reply::Failed(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The runtime's answers to the interface's requests.
+
+use super::request::PromptId;
+use agent::{
+    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionId, SessionRecord, SessionState, SlashCommand,
+    TurnError,
+};
+use system::AbsPath;
+
+/// An answer to a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// A session is open. Its stored events follow, then [`Reply::Replayed`].
+    Opened(Box<OpenedSession>),
+    /// All stored events of the session were delivered; what follows happens now.
+    Replayed,
+    /// A prompt is part of the conversation.
+    Inserted(PromptId),
+    /// A prompt ended.
+    Settled(PromptId, Result<PromptOutcome, TurnError>),
+    /// The models that can be chosen, the default first, and whether each has credentials.
+    Models(Vec<(ModelInfo, Credentials)>),
+    /// Sessions, the last used first or the best match first, with an excerpt for each match.
+    Sessions(Vec<ListedSession>),
+    /// The turns that changed files.
+    Turns(Vec<Checkpoint>),
+    /// The files of the project, relative to the session's directory.
+    Files(Vec<String>),
+    /// The history of prompts, the oldest first.
+    History(Vec<String>),
+    /// An image to attach.
+    Image(Box<Attachment>),
+    /// Text to insert into the composer.
+    Paste(String),
+    /// Something was done, in one sentence.
+    Done(String),
+    /// Something could not be done: what happened, to what, and what to do next.
+    Failed(String),
+    /// A session is in use by another process.
+    Held {
+        /// The session.
+        id: SessionId,
+        /// Who holds it.
+        message: String,
+    },
+    /// The driver has ended; nothing follows.
+    Ended,
+}
+
+/// A session that was opened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenedSession {
+    /// Its id.
+    pub id: SessionId,
+    /// Its directory.
+    pub cwd: AbsPath,
+    /// Its state.
+    pub state: SessionState,
+    /// Its slash commands.
+    pub commands: Vec<SlashCommand>,
+    /// Whether it is new.
+    pub new: bool,
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedSession {
+    /// Its record.
+    pub record: SessionRecord,
+    /// The text around a match.
+    pub excerpt: Option<String>,
+}
+
+/// An image that a prompt can carry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its media type, such as `image/png`.
+    pub mime_type: String,
+    /// The bytes in base64.
+    pub data: String,
+    /// Its size for display, such as `1280×720`; empty if not known.
+    pub size: String,
+}

@@ -1,0 +1,108 @@
+//! What the interface asks of the runtime.
+
+use agent::{Content, Effort, Mode, PermissionMode, RewindTarget, SessionId};
+
+/// Identifies a prompt of this interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PromptId(pub u64);
+
+/// When a prompt is handled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// By the running turn before its next request to the model; at once if no turn runs.
+    Next,
+    /// After the running turn and the prompts that wait; at once if no turn runs.
+    After,
+}
+
+/// Which session to open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// A new one in the interface's directory.
+    New,
+    /// A stored one.
+    Stored {
+        /// The session.
+        id: SessionId,
+        /// Whether to take it over from another process.
+        take_over: bool,
+    },
+    /// A copy of a stored one.
+    Fork(SessionId),
+}
+
+/// What the interface asks of the runtime. Each is answered by replies and events.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// Sends a prompt.
+    Send {
+        /// Identifies it in replies.
+        id: PromptId,
+        /// What the user wrote.
+        content: Vec<Content>,
+        /// When it is handled.
+        when: When,
+    },
+    /// Takes a waiting prompt back, or cancels it if it runs.
+    Withdraw(PromptId),
+    /// Cancels the running turn and the prompts that wait.
+    Cancel,
+    /// Changes the agent mode.
+    SetMode(Mode),
+    /// Changes the permission mode.
+    SetPermissionMode(PermissionMode),
+    /// Changes the model.
+    SetModel {
+        /// The full id.
+        id: String,
+        /// Whether new sessions use it too.
+        default: bool,
+    },
+    /// Changes the reasoning effort.
+    SetEffort(Option<Effort>),
+    /// Undoes changes of files, or undoes that.
+    Rewind(RewindTarget),
+    /// Leaves the session and opens another.
+    Open(Which),
+    /// Lists the models.
+    ListModels,
+    /// Lists sessions: with words, those in which they occur.
+    ListSessions {
+        /// Words that were said in them; empty for all.
+        words: String,
+        /// Whether sessions of other directories are listed too.
+        everywhere: bool,
+    },
+    /// Changes the title of a session.
+    Rename {
+        /// The session.
+        id: SessionId,
+        /// The title.
+        title: String,
+    },
+    /// Archives a session.
+    Archive(SessionId),
+    /// Lists the turns that a rewind can go back to.
+    ListTurns,
+    /// Lists the files of the project for completion.
+    ListFiles,
+    /// Cancels a subagent.
+    CancelSubagent(String),
+    /// Reads the image or the text in the clipboard.
+    ReadClipboard,
+    /// Passes a text to the local clipboard's program, if there is one.
+    Copy(String),
+    /// Loads an image file.
+    LoadImage(String),
+    /// Keeps a line of the history.
+    Remember(String),
+    /// Writes the transcript's text to a file.
+    Export {
+        /// The path, as the user typed it.
+        path: String,
+        /// What to write.
+        text: String,
+    },
+    /// Ends the interface.
+    Quit,
+}

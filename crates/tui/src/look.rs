@@ -1,0 +1,45 @@
+//! How text is laid out: theme, width and measure.
+
+use crate::{limits::PROSE_CELLS, text::clean, text::measure::Measure, theme::Role, theme::Theme};
+use ratatui_core::{style::Style, text::Span};
+
+/// The appearance that rows are made for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Look {
+    /// The theme.
+    pub theme: Theme,
+    /// The width of the terminal in cells.
+    pub width: usize,
+    /// How wide characters are.
+    pub measure: Measure,
+    /// Whether the rows are for `plain`: lines of words, which the terminal or a screen reader wraps.
+    pub plain: bool,
+}
+
+impl Look {
+    /// Creates a look for a terminal of this width.
+    pub fn new(theme: Theme, width: usize) -> Self {
+        Self { theme, width, ..Self::default() }
+    }
+
+    /// Creates the look of `plain`: no colours, and no wrapping.
+    pub fn plain() -> Self {
+        let theme = Theme::terminal().without_colour();
+        Self { theme, width: usize::from(u16::MAX), plain: true, ..Self::default() }
+    }
+
+    /// Returns the width that prose is wrapped to.
+    pub fn prose(&self) -> usize {
+        if self.plain { self.width } else { self.width.min(PROSE_CELLS) }
+    }
+
+    /// Returns the style of a role.
+    pub fn style(&self, role: Role) -> Style {
+        self.theme.style(role)
+    }
+
+    /// Returns text from outside as a span of a role, cleaned.
+    pub fn span(&self, role: Role, text: &str) -> Span<'static> {
+        clean::span(text, self.style(role), self.measure)
+    }
+}

@@ -1,0 +1,94 @@
+use super::{Background, Rgb, Role, Theme, contrast};
+use ratatui_core::style::{Color, Modifier, Style};
+
+/// Backgrounds that people use: from black to dark grey, from white to light grey and cream.
+const DARK: [Rgb; 4] = [[0, 0, 0], [0x1e, 0x1e, 0x1e], [0x00, 0x2b, 0x36], [0x30, 0x30, 0x30]];
+const LIGHT: [Rgb; 3] = [[255, 255, 255], [0xfd, 0xf6, 0xe3], [0xee, 0xee, 0xee]];
+
+#[test]
+fn every_role_of_every_theme_is_readable_on_its_backgrounds() {
+    for (name, background, behind) in [
+        ("dark", Background::Dark, &DARK[..]),
+        ("light", Background::Light, &LIGHT),
+        ("high-contrast", Background::Dark, &DARK),
+        ("high-contrast", Background::Light, &LIGHT),
+        ("colour-blind", Background::Dark, &DARK),
+        ("colour-blind", Background::Light, &LIGHT),
+    ] {
+        let theme = Theme::shipped(name, background).unwrap();
+        for behind in behind {
+            assert_eq!(theme.faint_roles(*behind), [], "{name} on {behind:?}");
+        }
+    }
+    let theme = Theme::shipped("dark", Background::Dark).unwrap();
+    assert!(theme.faint_roles([255; 3]).contains(&Role::Text), "the test can fail");
+}
+
+#[test]
+fn all_shipped_themes_exist_and_high_contrast_has_seven_to_one() {
+    for name in Theme::SHIPPED {
+        assert_eq!(Theme::shipped(name, Background::Light).unwrap().name, name);
+    }
+    assert_eq!(Theme::shipped("solarised", Background::Dark), None);
+    let theme = Theme::shipped("high-contrast", Background::Dark).unwrap();
+    for role in Role::ALL {
+        let (Some(text), behind) = (theme.style(role).fg, theme.style(role).bg) else { panic!() };
+        let behind = behind.and_then(contrast::rgb).unwrap_or(DARK[1]);
+        assert!(contrast::ratio(contrast::rgb(text).unwrap(), behind) >= 7.0, "{role:?}");
+    }
+}
+
+#[test]
+fn added_and_removed_differ_in_blue_for_those_who_confuse_red_and_green() {
+    for background in [Background::Dark, Background::Light] {
+        let theme = Theme::shipped("colour-blind", background).unwrap();
+        let blue = |role| contrast::rgb(theme.style(role).fg.unwrap()).unwrap()[2];
+        assert!(blue(Role::Added).abs_diff(blue(Role::Removed)) > 100);
+    }
+}
+
+#[test]
+fn a_theme_without_colours_keeps_its_modifiers() {
+    let theme = Theme::terminal().without_colour();
+    for role in Role::ALL {
+        assert_eq!((theme.style(role).fg, theme.style(role).bg), (None, None));
+    }
+    assert!(theme.style(Role::User).add_modifier.contains(Modifier::BOLD));
+}
+
+#[test]
+fn contrast_is_as_the_guidelines_define_it() {
+    assert!((contrast::ratio([0; 3], [255; 3]) - 21.0).abs() < 1e-9);
+    assert!((contrast::ratio([0x77; 3], [255; 3]) - 4.478).abs() < 0.001);
+    assert_eq!(Background::of([0x1e; 3]), Background::Dark);
+    assert_eq!(Background::of([0xee; 3]), Background::Light);
+}
+
+#[test]
+fn a_theme_of_the_user_changes_its_base() {
+    let text = "base = \"dark\"\nlink = \"bright-blue\"\nheading = { fg = \"#102030\", bg = \"default\", bold = true, dim = false }\n";
+    let theme = Theme::from_toml("mine", text, Background::Dark).unwrap();
+    assert_eq!(theme.name, "mine");
+    assert_eq!(theme.style(Role::Link), Style::new().fg(Color::LightBlue));
+    let heading = Style::new().fg(Color::Rgb(0x10, 0x20, 0x30)).add_modifier(Modifier::BOLD);
+    assert_eq!(theme.style(Role::Heading), heading);
+    let dark = Theme::shipped("dark", Background::Dark).unwrap();
+    assert_eq!(theme.style(Role::Text), dark.style(Role::Text));
+    assert_eq!(theme.faint_roles([0; 3]), [Role::Heading]);
+}
+
+#[test]
+fn a_mistake_in_a_theme_is_named() {
+    for (text, expected) in [
+        ("text = ", "the theme \"mine\" is not valid TOML"),
+        ("base = \"drak\"", "based on \"drak\"; use one of terminal, dark"),
+        ("haeding = \"red\"", "unknown key \"haeding\"; did you mean \"heading\"?"),
+        ("text = { blod = true }", "unknown key \"blod\"; did you mean \"bold\"?"),
+        ("text = \"#12345\"", "has \"#12345\" for \"text\""),
+        ("text = \"#+12345\"", "has \"#+12345\" for \"text\""),
+        ("text = { bold = 1 }", "has 1 for \"text.bold\""),
+    ] {
+        let error = Theme::from_toml("mine", text, Background::Dark).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
