@@ -26,6 +26,8 @@ pub(crate) const STOP: Duration = Duration::from_millis(2000);
 pub(crate) const STREAM_BYTES: usize = 1024 * 1024;
 /// How long to wait for the reader of queued output when the process ends.
 pub(crate) const LAST_WRITES: Duration = Duration::from_millis(300);
+/// The most values that a completion script is given.
+pub(crate) const COMPLETIONS: usize = 200;
 /// The largest list of sums, or signature, of a release, in bytes.
 pub(crate) const SUMS_BYTES: usize = 1024 * 1024;
 /// The largest archive of a release, in bytes.

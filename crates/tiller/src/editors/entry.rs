@@ -19,14 +19,6 @@ pub(crate) enum Edit {
     ByHand { why: String, block: String },
 }
 
-/// The reason why no change can be computed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum EditError {
-    /// The file cannot be read.
-    #[error(transparent)]
-    Read(#[from] SystemError),
-}
-
 /// Returns the section of an editor's settings and the fields of the entry; `None` if its
 /// configuration is a program.
 pub(super) fn fields(editor: Editor, command: &str) -> Option<(&'static str, Vec<(&'static str, Value)>)> {
@@ -49,7 +41,7 @@ pub(crate) async fn edited(
     file: &AbsPath,
     name: &str,
     command: Option<&str>,
-) -> Result<Edit, EditError> {
+) -> Result<Edit, SystemError> {
     let shown = command.unwrap_or("tiller");
     let by_hand = |why: String| Edit::ByHand { why, block: block(editor, shown, name) };
     let Some((section, mut fields)) = fields(editor, shown) else {

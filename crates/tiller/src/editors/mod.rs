@@ -10,7 +10,7 @@ mod jsonc;
 mod places;
 
 pub(crate) use block::block;
-pub(crate) use entry::{Edit, EditError, edited};
+pub(crate) use entry::{Edit, edited};
 pub(crate) use found::{FoundEditor, look};
 pub(crate) use places::Places;
 

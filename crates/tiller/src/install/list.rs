@@ -43,7 +43,7 @@ pub(super) async fn answer(system: &dyn System, places: &Places, path: &str) -> 
             format!("{:width$}  {}  {}\n", found.editor.id(), state(found), shortened(found, places))
         })
         .collect();
-    Answer::new(&Editors { editors: found.iter().map(row).collect() }, text)
+    Answer::new(Editors { editors: found.iter().map(row).collect() }, text)
 }
 
 /// The state of an editor in words of one width.

@@ -90,7 +90,7 @@ pub(crate) async fn run(
         let block = block(editor, &command, name);
         console.note(&format!("It belongs into {file}. {}", editor.next_step()));
         result.block = Some(block.clone());
-        return console.print(Answer::new(&result, block));
+        return console.print(Answer::new(result, block));
     }
     let wanted = (!args.remove).then_some(command.as_str());
     let text = match edited(system, editor, &file, name, wanted).await? {
@@ -118,7 +118,7 @@ pub(crate) async fn run(
             }
         }
     };
-    console.print(Answer::new(&result, text))
+    console.print(Answer::new(result, text))
 }
 
 /// Returns the text about a change that was written.

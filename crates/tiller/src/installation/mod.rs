@@ -6,7 +6,7 @@ mod receipt;
 
 pub(crate) use method::Method;
 pub(crate) use path::{exists, in_path, is_for_desktops};
-pub(crate) use receipt::{Receipt, ReceiptError, file as receipt_file, read as read_receipt};
+pub(crate) use receipt::Receipt;
 
 use crate::{environment::Environment, options::Directories};
 use system::{AbsPath, System};
@@ -105,13 +105,9 @@ mod tests {
     }
 
     fn directories() -> Directories {
-        Directories {
-            home: path("/home/me"),
-            config: path("/home/me/.config/tiller"),
-            data: path("/home/me/.local/share/tiller"),
-            cache: path("/home/me/.cache/tiller"),
-            temp: path("/tmp"),
-        }
+        let variables = [("HOME", "/home/me"), ("TILLER_HOME", "/home/me/.tiller")];
+        let environment = variables.map(|(a, b)| (a.to_owned(), b.to_owned())).into_iter().collect();
+        crate::directories::resolve(&environment, &path("/")).unwrap()
     }
 
     async fn installation(files: &[(&str, &str)], search: &str, binary: &str) -> Installation {
@@ -150,7 +146,7 @@ mod tests {
     async fn a_receipt_counts_for_its_own_file_only() {
         let receipt = r#"{"v":1,"version":"0.1.0","target":"t","binary":"/home/me/.local/bin/tiller","source":"https://example.org","key":"k"}"#;
         let files = [
-            ("/home/me/.local/share/tiller/receipt.json", receipt),
+            ("/home/me/.tiller/data/receipt.json", receipt),
             ("/home/me/.local/bin/tiller", ""),
             ("/home/me/.cargo/bin/tiller", ""),
         ];

@@ -99,14 +99,8 @@ mod tests {
     use system::FakeSystem;
 
     fn directories() -> Directories {
-        let path = |text: &str| AbsPath::new(text).unwrap();
-        Directories {
-            home: path("/h"),
-            config: path("/c"),
-            data: path("/d"),
-            cache: path("/a"),
-            temp: path("/t"),
-        }
+        let environment = [("TILLER_HOME".to_owned(), "/t".to_owned())].into_iter().collect();
+        crate::directories::resolve(&environment, &AbsPath::new("/").unwrap()).unwrap()
     }
 
     #[tokio::test]
@@ -131,7 +125,7 @@ mod tests {
         for text in ["", "{}", r#"{"v":2}"#, r#"{"v":1,"version":"1","target":"t","binary":"relative"}"#] {
             system.write_text(&file(&directories), text).await.unwrap();
             let error = read(&system, &directories).await.unwrap_err().to_string();
-            assert!(error.contains("/d/receipt.json") && error.contains("run the installer"), "{error}");
+            assert!(error.contains("/t/data/receipt.json") && error.contains("run the installer"), "{error}");
         }
     }
 }

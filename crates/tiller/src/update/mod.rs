@@ -69,6 +69,9 @@ pub(crate) async fn run(place: Place<'_>, console: &Console, args: &UpdateArgs) 
         changed: false,
         previous: None,
     };
+    for other in installation.others(system).await {
+        console.note(&format!("note: {other} is another installation, which this command does not change"));
+    }
     let Some(receipt) = installation.receipt.clone() else {
         return console.print(by_others(&installation, result, args)?);
     };

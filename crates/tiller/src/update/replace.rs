@@ -7,7 +7,7 @@ use crate::{
     options::Directories,
 };
 use anyhow::{Context as _, Result};
-use system::{AbsPath, Command, Confinement, System, read_program, write_program};
+use system::{AbsPath, Command, Confinement, Output, System, read_program, write_program};
 
 /// The version that the last update replaced, in the data directory.
 const PREVIOUS: &str = "previous-tiller";
@@ -82,7 +82,9 @@ async fn check(system: &dyn System, program: &AbsPath, version: &str) -> Result<
     let mut said = String::new();
     let read = async {
         while let Some(output) = process.next_output().await {
-            said += &output.text;
+            if let Output::Text(text) = output {
+                said += &text;
+            }
         }
     };
     let in_time = tokio::time::timeout(FIRST_WORDS, read).await.is_ok();
