@@ -22,6 +22,7 @@ mod replace;
 mod sandbox;
 mod stamp;
 mod start;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -47,6 +48,7 @@ pub use program_file::{read_program, write_program};
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
 use std::sync::{Arc, OnceLock};
+pub use terminal::{is_interactive, open_terminal};
 use watchdog::Watchdog;
 
 /// Files and processes of this machine. Cheap to clone; clones share one watchdog.

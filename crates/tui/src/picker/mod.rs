@@ -1,0 +1,1 @@
+//! A list to choose from.
