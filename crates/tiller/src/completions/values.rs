@@ -102,6 +102,9 @@ async fn integrations(sources: &Sources<'_>) -> Described {
 
 async fn functions(sources: &Sources<'_>) -> Described {
     let catalogue = Integrations::new(sources.options, sources.environment).catalogue().await;
-    let functions = catalogue.all().flat_map(|found| found.functions.iter());
-    functions.map(|function| (function.name.clone(), function.description.clone())).collect()
+    let functions = catalogue.all().flat_map(|found| {
+        let named = |function: &::integrations::Function| format!("{}.{}", found.name, function.name);
+        found.functions.values().map(move |function| (named(function), function.description.clone()))
+    });
+    functions.collect()
 }

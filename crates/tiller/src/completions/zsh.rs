@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// The part, before the end of the generated script.
 const SCRIPT: &str = r#"
-_tiller_values() {
+_tiller() {
     local word command= position=0 kind= previous=${words[CURRENT-1]} prefix=$PREFIX
     local -a found values shown
     if [[ $prefix == --*=* ]]; then
@@ -37,13 +37,13 @@ _tiller_values() {
             return
         fi
     fi
-    _tiller "$@"
+    _tiller_words "$@"
 }
 
 if [ "$funcstack[1]" = "_tiller" ]; then
-    _tiller_values "$@"
+    _tiller "$@"
 else
-    compdef _tiller_values tiller
+    compdef _tiller tiller
 fi
 "#;
 
@@ -51,6 +51,8 @@ fi
 pub(super) fn with_values(generated: &str) -> String {
     let end = "if [ \"$funcstack[1]\" = \"_tiller\" ]; then";
     let (functions, _) = generated.split_once(end).expect("the generator ends its script with this");
+    // zsh calls the function that is named like the file.
+    let functions = functions.replace("\n_tiller() {", "\n_tiller_words() {");
     let names: Vec<_> = commands().iter().map(|words| format!("\"{words}\"")).collect();
     let (mut options, mut positions) = (String::new(), String::new());
     for completed in all() {

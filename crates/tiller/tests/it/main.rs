@@ -10,6 +10,7 @@ mod agent;
 mod child;
 mod cli;
 mod commands;
+mod completions;
 mod damage;
 mod dead_servers;
 mod demo;
