@@ -75,3 +75,15 @@ pub(crate) const BROWSER_OUTPUT_BYTES: usize = 4 * 1024;
 /// How many task polls the event loop runs between two checks for I/O, timers and wake-ups from
 /// other threads.
 pub(crate) const EVENT_INTERVAL: u32 = 8;
+
+/// The files of a project that the terminal interface completes.
+pub(crate) const COMPLETED_FILES: usize = 200_000;
+
+/// The largest image that a prompt of the terminal interface carries, in bytes.
+pub(crate) const IMAGE_BYTES: u64 = 20 << 20;
+
+/// How much of a clipboard program's error output is kept, in bytes.
+pub(crate) const CLIPBOARD_ERROR_BYTES: usize = 4 << 10;
+
+/// The prompts that the history keeps.
+pub(crate) const HISTORY_ENTRIES: usize = 10_000;

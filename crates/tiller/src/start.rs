@@ -15,7 +15,7 @@ use crate::{
     failure::usage,
     headless::{self, Overrides, Run, SessionChoice},
     install, integrations,
-    interface::{self, InterfaceOptions},
+    interface::{self, Connected, InterfaceOptions},
     limits, logging, man, mcp, memory, models,
     options::{Directories, Options},
     permissions, screen,
@@ -297,7 +297,11 @@ async fn print(args: PrintArgs, environment: &Environment, console: &Console) ->
     let deadline = args.timeout.and_then(|time| Instant::now().checked_add(Duration::from_secs(time)));
     let given = match (args.print, args.prompt.as_slice()) {
         (None, []) if console.may_ask() && streams::stdout_is_terminal() => {
-            return interface::run(InterfaceOptions::default(), environment, console).await;
+            let Resolved { settings, options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
+            let providers = Extensions::new(&settings, &options, environment).tool_providers();
+            let app = wiring::wire(&settings, &options, SessionStorage::InData, providers)?;
+            let connected = Connected { app: &app, options: &options, cwd: &cwd, environment };
+            return interface::run(InterfaceOptions::default(), connected, console).await;
         }
         (None, []) => {
             return Err(usage(

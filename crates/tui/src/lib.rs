@@ -7,6 +7,7 @@
 //!
 //! Read `app/mod.rs` first.
 
+pub mod app;
 pub mod client;
 pub mod composer;
 pub mod diff;
@@ -21,6 +22,7 @@ pub mod look;
 pub mod markdown;
 pub mod panel;
 pub mod picker;
+pub mod run;
 pub mod screens;
 pub mod shown;
 pub mod terminal;

@@ -81,6 +81,31 @@ pub(crate) const HIGHLIGHT_BLOCKS: usize = 64;
 /// Jobs that may wait for the highlighter; further code is plain.
 pub(crate) const HIGHLIGHT_JOBS: usize = 4_096;
 
+/// Keys in one sequence of a binding.
+pub const SEQUENCE_KEYS: usize = 2;
+/// The longest pause between two keys of a sequence.
+pub const SEQUENCE_PAUSE: Duration = Duration::from_secs(1);
+/// Characters of a query that a list is searched for.
+pub const QUERY_CHARS: usize = 200;
+/// Lines of a pasted text above which it becomes a token.
+pub const PASTE_LINES: usize = 10;
+/// Characters of a pasted text above which it becomes a token.
+pub const PASTE_CHARS: usize = 1_000;
+/// Steps that undo goes back.
+pub const UNDO_STEPS: usize = 200;
+/// Text that undo keeps, in bytes; the last step is always kept.
+pub const UNDO_BYTES: usize = 4 << 20;
+/// Cut texts that can be inserted again.
+pub const KILLS: usize = 32;
+/// Messages that the history has.
+pub const HISTORY_ENTRIES: usize = 10_000;
+/// The longest message that the history keeps, in bytes.
+pub const HISTORY_ENTRY_BYTES: usize = 64 << 10;
+/// Completions that are listed.
+pub const COMPLETIONS: usize = 200;
+/// Characters of a text of one line: a query, a reason, an answer.
+pub const FIELD_CHARS: usize = 4_000;
+
 /// Unchanged lines that are shown before and after a change.
 pub(crate) const DIFF_CONTEXT: u32 = 2;
 /// Lines of a file's diff that are kept.
@@ -120,30 +145,23 @@ pub(crate) const CELL_LINES: usize = 20_000;
 pub(crate) const HIGHLIGHT_WAIT: Duration = Duration::from_millis(200);
 /// Cells after an unfinished one that the tail shows.
 pub(crate) const TAIL_CELLS: usize = 64;
-/// Keys in one sequence of a binding.
-pub const SEQUENCE_KEYS: usize = 2;
-/// The longest pause between two keys of a sequence.
-pub const SEQUENCE_PAUSE: Duration = Duration::from_secs(1);
-/// Characters of a query that a list is searched for.
-pub const QUERY_CHARS: usize = 200;
-/// Lines of a pasted text above which it becomes a token.
-pub const PASTE_LINES: usize = 10;
-/// Characters of a pasted text above which it becomes a token.
-pub const PASTE_CHARS: usize = 1_000;
-/// Steps that undo goes back.
-pub const UNDO_STEPS: usize = 200;
-/// Text that undo keeps, in bytes; the last step is always kept.
-pub const UNDO_BYTES: usize = 4 << 20;
-/// Cut texts that can be inserted again.
-pub const KILLS: usize = 32;
-/// Messages that the history has.
-pub const HISTORY_ENTRIES: usize = 10_000;
-/// The longest message that the history keeps, in bytes.
-pub const HISTORY_ENTRY_BYTES: usize = 64 << 10;
-/// Completions that are listed.
-pub const COMPLETIONS: usize = 200;
-/// Characters of a text of one line: a query, a reason, an answer.
-pub const FIELD_CHARS: usize = 4_000;
+/// The least time between two frames that no key asked for, where the terminal shows an update at
+/// once.
+pub const FRAME: Duration = Duration::from_millis(50);
+/// The least time between two frames that no key asked for, elsewhere.
+pub const FRAME_UNSYNCHRONISED: Duration = Duration::from_millis(125);
+/// How long a message of the interface is shown.
+pub const MESSAGE_TIME: Duration = Duration::from_secs(8);
+/// A turn that took this long ends with a notification.
+pub const LONG_TURN: Duration = Duration::from_secs(10);
+/// Within this time, a second Ctrl+C quits.
+pub const LEAVE_PAUSE: Duration = Duration::from_secs(2);
+/// The rows of the message that are shown.
+pub const COMPOSER_ROWS: usize = 12;
+/// The rows of a question that are shown.
+pub const PANEL_ROWS: usize = 20;
+/// How often plain mode says that a turn still runs.
+pub const HEARTBEAT: Duration = Duration::from_secs(20);
 
 /// How long nothing may have been typed before a question takes the focus by itself.
 pub const FOCUS_PAUSE: Duration = Duration::from_secs(1);
@@ -155,6 +173,8 @@ pub const PANEL_CONTENT_ROWS: usize = 12;
 pub const SIDE_BY_SIDE_CELLS: usize = 140;
 /// Rows of texts that a question shows in all.
 pub const PANEL_WHOLE_ROWS: usize = 5_000;
+/// Rows of the preview of a list's selected row.
+pub const PREVIEW_ROWS: usize = 4;
 
 /// Rows that the transcript's screen keeps rendered.
 pub(crate) const VIEW_ROWS: usize = 20_000;

@@ -27,6 +27,7 @@ mod terminal;
 mod tests;
 mod walk;
 mod watchdog;
+mod watcher;
 
 use crate::{
     AbsPath, Command, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped, PipedCommand, Process,
@@ -50,6 +51,7 @@ pub use stamp::FileStamp;
 use std::sync::{Arc, OnceLock};
 pub use terminal::{is_interactive, open_terminal};
 use watchdog::Watchdog;
+pub use watcher::start_watcher;
 
 /// Files and processes of this machine. Cheap to clone; clones share one watchdog.
 ///

@@ -1,6 +1,6 @@
 //! A question on the screen.
 
-use super::frame::Head;
+use super::frame::{Head, Lines};
 use super::permission::{Permission, Stage};
 use super::question::Asking;
 use super::side_by_side;
@@ -22,12 +22,16 @@ const NAME_CHARS: usize = 60;
 /// much of it is hidden, and the answers.
 pub(super) fn permission(permission: &Permission, head: &Head<'_>, most: usize) -> Shown {
     let request = &permission.request;
-    let mut body =
-        head.labelled(&label(&request.name, NAME_CHARS), Role::Strong, &one_line(&request.description.title));
+    let mut body = head.labelled(
+        &label(&request.name, NAME_CHARS),
+        &one_line(&request.description.title),
+        Role::Strong,
+        Lines::Cells,
+    );
     let (asked, why) = divided(&request.brief);
-    body.extend(head.labelled("where", Role::Text, &escaped(asked)));
+    body.extend(head.labelled("where", &escaped(asked), Role::Text, Lines::Words));
     if !why.is_empty() {
-        body.extend(head.labelled("why", Role::Text, &escaped(why)));
+        body.extend(head.labelled("why", &escaped(why), Role::Text, Lines::Words));
     }
     let content = content(permission, head);
     let (shown, hidden) = match permission.whole {
@@ -51,7 +55,7 @@ pub(super) fn permission(permission: &Permission, head: &Head<'_>, most: usize) 
 pub(super) fn question(asking: &Asking, head: &Head<'_>, most: usize) -> Shown {
     let look = head.look;
     let question = &asking.question;
-    let text = head.labelled("", Role::Strong, &escaped(&question.text));
+    let text = head.text(&escaped(&question.text), Role::Strong, Lines::Words);
     let mut choices = Vec::new();
     // The rows of the selected choice, which stay in view.
     let mut selected = 0;
@@ -64,9 +68,9 @@ pub(super) fn question(asking: &Asking, head: &Head<'_>, most: usize) -> Shown {
         if chosen {
             selected = choices.len();
         }
-        choices.extend(head.labelled("", role, &line));
+        choices.extend(head.text(&line, role, Lines::Words));
         if let Some(detail) = &choice.detail {
-            choices.extend(head.labelled("", Role::Dim, &format!("    {}", one_line(detail))));
+            choices.extend(head.text(&format!("    {}", one_line(detail)), Role::Dim, Lines::Words));
         }
     }
     let name = if question.choices.is_empty() { "answer: " } else { "or in words: " };
@@ -134,7 +138,7 @@ fn content(permission: &Permission, head: &Head<'_>) -> Vec<Row> {
             many => format!("   file {} of {many}", permission.file + 1),
         };
         let name = format!("{} {}{place}", one_line(&file.path), file.counts());
-        rows.extend(head.labelled("file", Role::Name, &name));
+        rows.extend(head.labelled("file", &name, Role::Name, Lines::Cells));
         let lines = side_by_side::rows(file, head.look, head.inner());
         rows.extend(lines.into_iter().map(|row| head.framed("│", row)));
     }
@@ -147,9 +151,9 @@ fn add_text(rows: &mut Vec<Row>, name: &str, text: &str, head: &Head<'_>) {
     for (at, line) in text.lines().enumerate() {
         if rows.len() >= PANEL_WHOLE_ROWS {
             let more = format!("{} further lines are not shown", lines - at);
-            return rows.extend(head.labelled("", Role::Warning, &more));
+            return rows.extend(head.text(&more, Role::Warning, Lines::Words));
         }
-        rows.extend(head.labelled(if at == 0 { name } else { "" }, Role::Code, line));
+        rows.extend(head.labelled(if at == 0 { name } else { "" }, line, Role::Code, Lines::Cells));
     }
 }
 
@@ -207,8 +211,12 @@ fn foot(permission: &Permission, head: &Head<'_>, hidden: bool) -> (Vec<Row>, Op
     let key = |action, does: &str| (head.key(action), does.to_owned());
     let scope = &permission.request.grant_label;
     let confirm = |word: &str, verb: &str| {
-        let mut rows =
-            head.labelled(word, Role::Warning, &format!("{verb} without asking: {}", one_line(scope)));
+        let mut rows = head.labelled(
+            word,
+            &format!("{verb} without asking: {}", one_line(scope)),
+            Role::Warning,
+            Lines::Cells,
+        );
         let keys = [
             key(Action::PermissionConfirm, word),
             key(Action::PermissionNo, "no"),

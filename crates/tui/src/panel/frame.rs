@@ -2,7 +2,7 @@
 
 use crate::keys::{Action, Bindings};
 use crate::look::Look;
-use crate::text::{cut::broken, cut::cut, row::Row};
+use crate::text::{cut::broken, cut::cut, row::Row, wrap::wrap};
 use crate::theme::Role;
 use ratatui_core::text::{Line, Span};
 
@@ -16,6 +16,15 @@ pub(super) struct Head<'a> {
     pub(super) takes_keys: bool,
     pub(super) bindings: &'a Bindings,
     pub(super) look: &'a Look,
+}
+
+/// Where a line that is too long is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// Between words.
+    Words,
+    /// At any cell, so that nothing is left out: commands, code and paths.
+    Cells,
 }
 
 /// Narrower than this, labels take no column of their own, in cells.
@@ -45,28 +54,54 @@ impl Head<'_> {
         Row::new(Line::from(cut(spans, self.look.width, self.look.measure)))
     }
 
-    /// Returns a text behind a label and the rule at the left, broken into rows.
-    pub(super) fn labelled(&self, label: &str, role: Role, text: &str) -> Vec<Row> {
-        let look = self.look;
-        let (first, rest) = match look.width < LABELS_FROM {
-            true if label.is_empty() => (String::new(), String::new()),
-            true => (format!("{label} "), String::new()),
-            false => (format!("{label:LABEL$}"), " ".repeat(LABEL)),
-        };
-        let width = self.inner().saturating_sub(look.measure.text(&first).max(rest.len()));
-        let lines =
-            text.split('\n').flat_map(|line| broken(&Row::from(look.span(role, line)), width, look.measure));
-        let mut rows = Vec::new();
-        for (at, line) in lines.enumerate() {
-            let label = if at == 0 { first.clone() } else { rest.clone() };
-            rows.push(self.framed("│", line.after(Span::styled(label, look.style(Role::Dim)))));
+    /// Returns a text behind a label and the rule at the left, broken into rows at words or, as for
+    /// commands, at any cell.
+    pub(super) fn labelled(&self, label: &str, text: &str, role: Role, lines: Lines) -> Vec<Row> {
+        let (look, inner) = (self.look, self.inner());
+        let dim = look.style(Role::Dim);
+        let column = format!("{label:LABEL$}");
+        let mut cells = look.measure.text(&column);
+        if look.width < LABELS_FROM || cells > inner / 3 {
+            cells = 0;
         }
-        rows
+        let mut rows = Vec::new();
+        for (at, line) in text.split('\n').enumerate() {
+            let mut spans = vec![look.span(role, line)];
+            if at == 0 && cells == 0 && !label.is_empty() {
+                spans.insert(0, Span::styled(format!("{label} "), dim));
+            }
+            rows.extend(self.divided(spans, inner - cells, lines));
+        }
+        let labels = |at: usize| if at == 0 { column.clone() } else { " ".repeat(cells) };
+        let labelled = |(at, row): (usize, Row)| match cells {
+            0 => self.framed("│", row),
+            _ => self.framed("│", row.after(Span::styled(labels(at), dim))),
+        };
+        rows.into_iter().enumerate().map(labelled).collect()
+    }
+
+    /// Returns a text behind the rule at the left, broken into rows.
+    pub(super) fn text(&self, text: &str, role: Role, lines: Lines) -> Vec<Row> {
+        let rows = text
+            .split('\n')
+            .flat_map(|line| self.divided(vec![self.look.span(role, line)], self.inner(), lines));
+        rows.map(|row| self.framed("│", row)).collect()
+    }
+
+    fn divided(&self, spans: Vec<Span<'static>>, width: usize, lines: Lines) -> Vec<Row> {
+        match lines {
+            Lines::Cells => broken(&Row::new(Line::from(spans)), width, self.look.measure),
+            Lines::Words => {
+                let lines = wrap(&spans, width, width, self.look.measure).into_iter();
+                lines.map(|line| Row::new(Line::from(line))).collect()
+            }
+        }
     }
 
     /// Returns a row with a sign of the frame before it.
     pub(super) fn framed(&self, sign: &str, row: Row) -> Row {
         let gap = if self.look.width < LABELS_FROM { "" } else { " " };
+        let sign = if self.look.width < 2 { "" } else { sign };
         row.after(Span::styled(format!("{sign}{gap}"), self.look.style(Role::Panel)))
     }
 
@@ -100,10 +135,8 @@ impl Head<'_> {
             row.push(Span::styled(format!(" {does}"), text));
             used += width;
         }
-        let rows: Vec<Row> = rows
-            .into_iter()
-            .flat_map(|spans| broken(&Row::new(Line::from(spans)), inner, look.measure))
-            .collect();
+        let rows: Vec<Row> =
+            rows.into_iter().flat_map(|spans| self.divided(spans, inner, Lines::Words)).collect();
         let last = rows.len().saturating_sub(1);
         let sign_at = |at: usize| if at == last { sign } else { "│" };
         rows.into_iter().enumerate().map(|(at, row)| self.framed(sign_at(at), row)).collect()

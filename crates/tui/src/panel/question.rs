@@ -24,8 +24,8 @@ impl Asking {
 
     pub(super) fn act(&mut self, action: Action) -> Step {
         match action {
-            Action::QuestionNext => self.select(1),
-            Action::QuestionPrevious => self.select(self.question.choices.len().saturating_sub(1)),
+            Action::QuestionNext => self.select(true),
+            Action::QuestionPrevious => self.select(false),
             Action::QuestionAnswer => return self.answer(),
             Action::QuestionDecline => {
                 return Step::Answered(Answer::Question(QuestionOutcome::Dismissed));
@@ -55,13 +55,14 @@ impl Asking {
         self.selected = None;
     }
 
-    fn select(&mut self, step: usize) {
+    fn select(&mut self, forward: bool) {
         let many = self.question.choices.len();
         if many > 0 && self.text.is_empty() {
-            self.selected = Some(match self.selected {
-                Some(at) => (at + step) % many,
-                None if step == 1 => 0,
-                None => many - 1,
+            self.selected = Some(match (self.selected, forward) {
+                (Some(at), true) => (at + 1) % many,
+                (Some(at), false) => (at + many - 1) % many,
+                (None, true) => 0,
+                (None, false) => many - 1,
             });
         }
     }

@@ -77,7 +77,7 @@ impl Inline {
     pub fn draw(&mut self, frame: &Frame) -> Vec<u8> {
         let hidden = frame.live.len().saturating_sub(self.rows.into());
         let live = &frame.live[hidden..];
-        let cursor = frame.cursor.map(|(column, row)| {
+        let cursor = frame.cursor.filter(|_| !live.is_empty()).map(|(column, row)| {
             let row = usize::from(row).saturating_sub(hidden).min(live.len().saturating_sub(1));
             (column.min(self.columns - 1), u16::try_from(row).unwrap_or(0))
         });

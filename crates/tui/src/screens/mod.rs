@@ -6,6 +6,8 @@ pub mod full;
 pub mod inline;
 pub mod plain;
 pub mod terminal;
+#[cfg(test)]
+mod tests;
 
 pub use frame::{Frame, Rendering, Screen};
 pub use terminal::{Options, Terminal, TerminalError};

@@ -15,11 +15,16 @@ use crate::{
         events::{Answer, Decoder, Event},
         modes, osc,
         source::{Room, Source},
+        watcher::Watcher,
     },
     text::measure::Measure,
 };
 use rustix::process::{Signal as Number, getpgrp, getpid, getsid, kill_current_process_group, kill_process};
-use std::{collections::VecDeque, io, sync::Arc};
+use std::{
+    collections::VecDeque,
+    io::{self, PipeWriter},
+    sync::Arc,
+};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     time::{Instant, sleep_until},
@@ -79,6 +84,7 @@ pub struct Terminal {
     /// The process is about to be stopped, or is.
     suspended: bool,
     gone: bool,
+    watcher: Option<Watcher<PipeWriter>>,
     background: Option<[u8; 3]>,
     window: Signal,
     stop: Signal,
@@ -128,6 +134,7 @@ impl Terminal {
             paused: false,
             suspended: false,
             gone: false,
+            watcher: None,
             background: None,
             window: on(SignalKind::window_change())?,
             stop: on(number(Number::TSTP))?,
@@ -312,6 +319,31 @@ impl Terminal {
         }
     }
 
+    /// Starts the watcher, which restores the terminal if this process is killed. `command` is what
+    /// starts this program with [`crate::terminal::watcher::run`].
+    pub fn watch(&mut self, command: &[String]) {
+        if !self.device.is_terminal() {
+            return;
+        }
+        let terminal = self.device.output().try_clone_to_owned();
+        match terminal.and_then(|terminal| system::start_watcher(command, terminal)) {
+            Ok(pipe) => {
+                let mut watcher = Watcher::new(pipe, &self.device);
+                watcher.modes(&self.device);
+                self.watcher = Some(watcher);
+            }
+            Err(error) => tracing::warn!(%error, "nobody restores the terminal if tiller is killed"),
+        }
+    }
+
+    /// Tells the watcher which session the terminal shows, for the line that it prints if this
+    /// process is killed.
+    pub fn show_session(&mut self, id: &str) {
+        if let Some(watcher) = &mut self.watcher {
+            watcher.session(id);
+        }
+    }
+
     /// Gives the terminal back, with the live region removed.
     pub fn close(mut self) {
         self.give_back();
@@ -352,6 +384,9 @@ impl Terminal {
         }
         if self.screen == Screen::Full && self.options.mouse {
             self.device.enter(modes::MOUSE);
+        }
+        if let Some(watcher) = &mut self.watcher {
+            watcher.modes(&self.device);
         }
         self.device.write(&[])
     }
@@ -448,5 +483,8 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.device.give_back();
+        if let Some(watcher) = self.watcher.take() {
+            watcher.farewell();
+        }
     }
 }

@@ -8,4 +8,5 @@ pub mod modes;
 pub mod osc;
 pub mod source;
 mod units;
+pub mod watcher;
 pub mod writer;
