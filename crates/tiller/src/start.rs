@@ -297,7 +297,8 @@ async fn print(args: PrintArgs, environment: &Environment, console: &Console) ->
     let deadline = args.timeout.and_then(|time| Instant::now().checked_add(Duration::from_secs(time)));
     let given = match (args.print, args.prompt.as_slice()) {
         (None, []) if console.may_ask() && streams::stdout_is_terminal() => {
-            let Resolved { settings, options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
+            let Resolved { settings, options, cwd, .. } =
+                resolve_settings(environment, Flags::default()).await?;
             let providers = Extensions::new(&settings, &options, environment).tool_providers();
             let app = wiring::wire(&settings, &options, SessionStorage::InData, providers)?;
             let connected = Connected { app: &app, options: &options, cwd: &cwd, environment };

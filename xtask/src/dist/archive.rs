@@ -73,7 +73,8 @@ mod tests {
         let (a, b) = (Entry::new("p/a", "1"), Entry::program("p/b", "2"));
         let bytes = |entries: &[Entry]| encode(Vec::new(), entries, 7, true).unwrap().finish().unwrap();
         assert_eq!(bytes(&[a.clone(), b.clone()]), bytes(&[b.clone(), a.clone()]));
-        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(std::io::Cursor::new(bytes(&[b, a]))));
+        let mut archive =
+            tar::Archive::new(flate2::read::GzDecoder::new(std::io::Cursor::new(bytes(&[b, a]))));
         let found: Vec<_> = archive
             .entries()
             .unwrap()

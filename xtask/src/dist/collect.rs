@@ -79,12 +79,14 @@ mod tests {
         let (out, release) = (tempfile::tempdir().unwrap(), Release::read().unwrap());
         assert!(collect(out.path(), &release).unwrap_err().to_string().contains("no archive"));
         for target in ["x86_64-unknown-linux-musl", "aarch64-apple-darwin"] {
-            fs::write(out.path().join(format!("tiller-{}-{target}.tar.gz", release.version)), target).unwrap();
+            fs::write(out.path().join(format!("tiller-{}-{target}.tar.gz", release.version)), target)
+                .unwrap();
         }
         fs::write(out.path().join("tiller-0.0.1-x86_64-apple-darwin.tar.gz"), "old").unwrap();
         collect(out.path(), &release).unwrap();
         let read = |name: &str| fs::read_to_string(out.path().join(name)).unwrap();
-        let sum = sha256(&out.path().join(format!("tiller-{}-aarch64-apple-darwin.tar.gz", release.version))).unwrap();
+        let sum = sha256(&out.path().join(format!("tiller-{}-aarch64-apple-darwin.tar.gz", release.version)))
+            .unwrap();
         for name in ["SHA256SUMS", "tiller.rb", "registry/tiller/agent.json"] {
             assert!(read(name).contains(&sum), "{name}");
         }

@@ -23,7 +23,11 @@ pub(super) fn formula(release: &Release, archives: &[Archive]) -> Result<String>
         let _ = writeln!(blocks, "  {system} do");
         for (processor, archive) in processors {
             let url = release.url(&archive.file);
-            let _ = writeln!(blocks, "    {processor} do\n      url \"{url}\"\n      sha256 \"{}\"\n    end", archive.sha256);
+            let _ = writeln!(
+                blocks,
+                "    {processor} do\n      url \"{url}\"\n      sha256 \"{}\"\n    end",
+                archive.sha256
+            );
         }
         blocks += "  end\n\n";
     }
@@ -49,10 +53,15 @@ mod tests {
         let all: Vec<_> = TARGETS.iter().map(|target| archive(target.triple)).collect();
         let text = formula(&release, &all).unwrap();
         assert_eq!(text.matches("sha256 \"").count(), 4, "{text}");
-        assert!(text.contains("sha256 \"x86_64-unknown-linux-musl\"") && !text.contains("linux-gnu"), "{text}");
+        assert!(
+            text.contains("sha256 \"x86_64-unknown-linux-musl\"") && !text.contains("linux-gnu"),
+            "{text}"
+        );
         assert!(!text.contains('@'), "{text}");
         let ends = text.lines().filter(|line| line.trim() == "end").count();
-        let opened = text.lines().filter(|line| line.ends_with(" do") || line.starts_with("class") || line.starts_with("  def"));
+        let opened = text
+            .lines()
+            .filter(|line| line.ends_with(" do") || line.starts_with("class") || line.starts_with("  def"));
         assert_eq!(ends, opened.count(), "{text}");
     }
 }

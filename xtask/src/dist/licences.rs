@@ -12,7 +12,8 @@ const NAMES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"
 
 /// Returns the list of crates, then each text once with the crates that it comes from.
 pub(super) fn of(graph: &Graph) -> Result<Vec<u8>> {
-    let mut text = "The program contains these packages, each under the licence named beside it.\n\n".to_owned();
+    let mut text =
+        "The program contains these packages, each under the licence named beside it.\n\n".to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in graph.external() {
         let Package { name, version, licence, repository, .. } = package;
@@ -60,7 +61,11 @@ mod tests {
         let permission = "Permission is hereby granted, free of charge";
         assert!(text.contains(permission));
         for package in graph.external() {
-            assert!(package.licence.is_some() || !files(&package.directory).unwrap().is_empty(), "{}", package.name);
+            assert!(
+                package.licence.is_some() || !files(&package.directory).unwrap().is_empty(),
+                "{}",
+                package.name
+            );
         }
     }
 }

@@ -45,7 +45,8 @@ pub(super) fn write_platform(
 /// Writes the package with the launcher; returns its path.
 pub(super) fn write_main(release: &Release, out: &Path) -> Result<PathBuf> {
     let mut manifest = manifest(&release.npm, release);
-    manifest["description"] = json!("A coding agent that works through the editor, by the Agent Client Protocol");
+    manifest["description"] =
+        json!("A coding agent that works through the editor, by the Agent Client Protocol");
     manifest["keywords"] = json!(["acp", "agent-client-protocol", "agent", "cli"]);
     manifest["bin"] = json!({ "tiller": "bin/tiller.js" });
     manifest["engines"] = json!({ "node": NODE });

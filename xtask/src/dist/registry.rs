@@ -8,14 +8,8 @@ use std::fs;
 use std::path::Path;
 
 /// The platforms that the registry knows.
-const PLATFORMS: [&str; 6] = [
-    "darwin-aarch64",
-    "darwin-x86_64",
-    "linux-aarch64",
-    "linux-x86_64",
-    "windows-aarch64",
-    "windows-x86_64",
-];
+const PLATFORMS: [&str; 6] =
+    ["darwin-aarch64", "darwin-x86_64", "linux-aarch64", "linux-x86_64", "windows-aarch64", "windows-x86_64"];
 
 /// Kinds of archives that the registry unpacks.
 const ARCHIVES: [&str; 5] = [".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2"];
@@ -107,13 +101,19 @@ fn problems(entry: &Value, folder: &str, version: &str) -> Vec<String> {
         let hex = sum.len() == 64 && sum.chars().all(|c| c.is_ascii_hexdigit());
         rule(hex, format!("{platform}: {sum:?} is no SHA-256"));
         rule(package["args"] == json!(["acp"]), format!("{platform}: the arguments are not `acp`"));
-        rule(text(&package["cmd"]).starts_with("./"), format!("{platform}: the command is not in the archive"));
+        rule(
+            text(&package["cmd"]).starts_with("./"),
+            format!("{platform}: the command is not in the archive"),
+        );
     }
     for (kind, separator) in [("npx", "@"), ("uvx", "==")] {
         let package = text(&entry["distribution"][kind]["package"]);
         let named = package.rsplit_once(separator).map(|(_, version)| version);
         rule(named == Some(version), format!("{kind}: {package:?} is not of version {version}"));
-        rule(entry["distribution"][kind]["args"] == json!(["acp"]), format!("{kind}: the arguments are not `acp`"));
+        rule(
+            entry["distribution"][kind]["args"] == json!(["acp"]),
+            format!("{kind}: the arguments are not `acp`"),
+        );
     }
     problems
 }
@@ -126,7 +126,9 @@ fn icon_problems(icon: &str) -> Vec<String> {
         problems.push("the icon is no SVG".to_owned());
     }
     let attribute = |name: &str| {
-        root.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split('"').next()).unwrap_or_default()
+        root.split_once(&format!(" {name}=\""))
+            .and_then(|(_, rest)| rest.split('"').next())
+            .unwrap_or_default()
     };
     if attribute("width") != ICON || attribute("height") != ICON || attribute("viewBox") != "0 0 16 16" {
         problems.push("the icon is not 16×16".to_owned());
@@ -206,7 +208,8 @@ mod tests {
             assert!(found.iter().any(|problem| problem.contains(says)), "{field} {value}: {found:?}");
         }
         let (mut entry, _) = released();
-        entry["distribution"]["binary"]["plan9-mips"] = entry["distribution"]["binary"]["linux-x86_64"].clone();
+        entry["distribution"]["binary"]["plan9-mips"] =
+            entry["distribution"]["binary"]["linux-x86_64"].clone();
         assert!(problems(&entry, "tiller", "1.2.3").iter().any(|problem| problem.contains("plan9-mips")));
         let (entry, _) = released();
         assert!(problems(&entry, "tiller", "1.2").iter().any(|problem| problem.contains("three numbers")));

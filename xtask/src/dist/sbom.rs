@@ -106,11 +106,13 @@ impl Graph {
             .nodes
             .into_iter()
             .map(|node| {
-                let linked = node.deps.into_iter().filter(|dep| dep.dep_kinds.iter().any(|kind| kind.kind.is_none()));
+                let linked =
+                    node.deps.into_iter().filter(|dep| dep.dep_kinds.iter().any(|kind| kind.kind.is_none()));
                 (node.id, linked.map(|dep| dep.pkg).collect())
             })
             .collect();
-        let ours = metadata.packages.iter().find(|package| package.name == "tiller" && package.source.is_none());
+        let ours =
+            metadata.packages.iter().find(|package| package.name == "tiller" && package.source.is_none());
         let root = ours.context("the workspace has no package tiller")?.id.clone();
         let (mut reached, mut open) = (BTreeSet::new(), vec![root.clone()]);
         while let Some(id) = open.pop() {
@@ -151,8 +153,12 @@ impl Graph {
 
 /// Returns the list as JSON of CycloneDX 1.6. Equal graphs have equal lists.
 pub(super) fn cyclonedx(graph: &Graph, release: &Release) -> Vec<u8> {
-    let mut components: Vec<_> =
-        graph.packages.iter().filter(|(id, _)| **id != graph.root).map(|(_, package)| component(package)).collect();
+    let mut components: Vec<_> = graph
+        .packages
+        .iter()
+        .filter(|(id, _)| **id != graph.root)
+        .map(|(_, package)| component(package))
+        .collect();
     components.sort_by_key(|component| component["bom-ref"].to_string());
     let mut dependencies: Vec<_> = graph
         .dependencies
@@ -242,7 +248,8 @@ mod tests {
         assert!(find("serde_json").unwrap()["hashes"][0]["content"].as_str().unwrap().len() == 64);
         assert!(find("agent").is_some() && find("agent").unwrap()["hashes"].is_null());
         assert!(find("proptest").is_none() && find("xtask").is_none());
-        let known: BTreeSet<_> = components.iter().map(|component| component["bom-ref"].to_string()).collect();
+        let known: BTreeSet<_> =
+            components.iter().map(|component| component["bom-ref"].to_string()).collect();
         for dependency in list["dependencies"].as_array().unwrap() {
             for on in dependency["dependsOn"].as_array().unwrap() {
                 assert!(known.contains(&on.to_string()), "{on}");

@@ -164,11 +164,12 @@ fn npm(trial: &Trial) -> Result<Outcome> {
     // The exit code of the program is that of the launcher.
     let mut wrong = trial.command(trial.home.join("node_modules/.bin/tiller"));
     let code = wrong.arg("--no-such-option").output()?.status.code();
-    let mut direct = trial.command(trial.home.join(format!(
-        "node_modules/{name}-{}/bin/tiller",
-        trial.target.npm_suffix()
-    )));
-    ensure!(code == direct.arg("--no-such-option").output()?.status.code(), "the launcher ended with {code:?}");
+    let mut direct = trial
+        .command(trial.home.join(format!("node_modules/{name}-{}/bin/tiller", trial.target.npm_suffix())));
+    ensure!(
+        code == direct.arg("--no-such-option").output()?.status.code(),
+        "the launcher ended with {code:?}"
+    );
     Ok(Outcome::Passed)
 }
 

@@ -1,11 +1,6 @@
 //! PyPI: a wheel with the binary as a script, so that `pip` and `uvx` install a program.
 
-use super::{
-    Release,
-    archive::Entry,
-    contents::Contents,
-    target::Target,
-};
+use super::{Release, archive::Entry, contents::Contents, target::Target};
 use anyhow::{Context, Result};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
@@ -73,7 +68,8 @@ fn platform(target: &Target, binary: &[u8]) -> Result<String> {
     if let Some(known) = target.wheel {
         return Ok(known.to_owned());
     }
-    let (major, minor) = newest_glibc(binary).context("the binary names no version of glibc that it needs")?;
+    let (major, minor) =
+        newest_glibc(binary).context("the binary names no version of glibc that it needs")?;
     let machine = target.triple.split('-').next().unwrap_or_default();
     Ok(format!("manylinux_{major}_{minor}_{machine}"))
 }

@@ -107,9 +107,7 @@ pub(super) fn refuse_while_held(
     holder_lock: &HolderLock,
 ) -> Result<(), StoreError> {
     let leased = connection
-        .prepare_cached(
-            &format!("SELECT {LEASED} FROM sessions WHERE id = ?1"),
-        )
+        .prepare_cached(&format!("SELECT {LEASED} FROM sessions WHERE id = ?1"))
         .and_then(|mut statement| statement.query_row([id.as_str()], leased).optional())
         .map_err(|error| failed(&error))?
         .ok_or_else(|| StoreError::NotFound(id.clone()))?;
@@ -146,7 +144,9 @@ pub fn leases(path: &Path) -> Result<Vec<SessionLease>, StoreError> {
     let connection = connection::open_raw(path).map_err(|error| failed_at(path, &error))?;
     let holder_lock = HolderLock::new(path, Holder::this_process());
     let found = connection
-        .prepare(&format!("SELECT {LEASED}, id FROM sessions WHERE lease_host IS NOT NULL ORDER BY lease_since"))
+        .prepare(&format!(
+            "SELECT {LEASED}, id FROM sessions WHERE lease_host IS NOT NULL ORDER BY lease_since"
+        ))
         .and_then(|mut statement| {
             let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(7)?, leased(row)?));
             statement.query_map([], row)?.collect::<Result<Vec<_>, _>>()

@@ -37,7 +37,8 @@ pub fn read_program(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
 pub fn write_program(path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
     let fail = |source| SystemError::from_io("write", path, source);
     let directory = path.parent().ok_or_else(|| SystemError::IsDirectory(path.clone()))?;
-    let temporary = tempfile::Builder::new().prefix(".tiller-").tempfile_in(directory.as_std()).map_err(fail)?;
+    let temporary =
+        tempfile::Builder::new().prefix(".tiller-").tempfile_in(directory.as_std()).map_err(fail)?;
     temporary.as_file().write_all(bytes).map_err(fail)?;
     temporary.as_file().set_permissions(fs::Permissions::from_mode(PROGRAM_MODE)).map_err(fail)?;
     temporary.as_file().sync_all().map_err(fail)?;

@@ -67,7 +67,10 @@ pub(super) fn values() -> String {
                 let _ = writeln!(options, "        {pattern}) kind={word} ;;");
             }
             Place::Position(index) if word == "values" => {
-                let _ = writeln!(positions, "                \"{command} {index}\") kind=\"{word} $previous\" ;;");
+                let _ = writeln!(
+                    positions,
+                    "                \"{command} {index}\") kind=\"{word} $previous\" ;;"
+                );
             }
             Place::Position(index) => {
                 let _ = writeln!(positions, "                \"{command} {index}\") kind={word} ;;");

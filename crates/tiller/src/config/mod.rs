@@ -16,9 +16,9 @@ mod value;
 mod variables;
 
 pub(crate) use about::schema;
-pub(crate) use about::{Item, Takes, description};
 #[cfg(test)]
 pub(crate) use about::{DefaultValue, variable_of};
+pub(crate) use about::{Item, Takes, description};
 pub(crate) use file::{
     ConfigError, PROJECT_FILE, Place, ProjectSettingsError, SettingsFile, project_path, read, read_project,
     user_path,

@@ -105,7 +105,10 @@ fn cut(text: &str, section: &str, name: &str) -> Option<String> {
     let (mut start, mut end) = (entry.start, entry.end);
     let mut rest = None;
     match comma {
-        Some(comma) if text[end..].find(|c| c != ' ' && c != '\t').map(|blanks| end + blanks) == Some(comma.start) => {
+        Some(comma)
+            if text[end..].find(|c| c != ' ' && c != '\t').map(|blanks| end + blanks)
+                == Some(comma.start) =>
+        {
             end = comma.end;
         }
         other => rest = other,
@@ -296,7 +299,10 @@ mod tests {
         for name in ["a\"b", "\\", "\n", "}", "//", "\u{0}", "", "é", "\u{2028}"] {
             let after = set("{}", SECTION, name, &entry()).unwrap().unwrap();
             assert_eq!(get(&after, SECTION, name).unwrap().unwrap()["command"], "/x/tiller", "{name:?}");
-            assert_eq!(remove(&after, SECTION, name).unwrap().map(|text| get(&text, SECTION, name)), Some(Ok(None)));
+            assert_eq!(
+                remove(&after, SECTION, name).unwrap().map(|text| get(&text, SECTION, name)),
+                Some(Ok(None))
+            );
         }
     }
 

@@ -67,7 +67,9 @@ impl Places {
             Editor::Vscode => VSCODE_EDITIONS
                 .iter()
                 .map(|edition| match self.macos {
-                    true => self.home.join(format!("Library/Application Support/{edition}/User/settings.json")),
+                    true => {
+                        self.home.join(format!("Library/Application Support/{edition}/User/settings.json"))
+                    }
                     false => below_config(&format!("{edition}/User/settings.json")),
                 })
                 .collect(),

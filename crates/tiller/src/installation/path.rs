@@ -22,8 +22,7 @@ pub(crate) async fn in_path(system: &dyn System, path: &str, name: &str) -> Vec<
         // A relative directory would mean another program in each current directory.
         let Ok(directory) = AbsPath::new(directory) else { continue };
         let file = directory.join(name);
-        let is_file =
-            system.metadata(&file).await.is_ok_and(|metadata| metadata.kind == FileKind::File);
+        let is_file = system.metadata(&file).await.is_ok_and(|metadata| metadata.kind == FileKind::File);
         if is_file && !found.contains(&file) {
             found.push(file);
         }

@@ -150,10 +150,7 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
         &["tiller install --list", "tiller install zed", "tiller install vscode --project --dry-run"],
     ),
     ("tiller update", &["tiller update --check", "tiller update", "tiller update --rollback"]),
-    (
-        "tiller completions",
-        &["tiller completions bash > ~/.local/share/bash-completion/completions/tiller"],
-    ),
+    ("tiller completions", &["tiller completions bash > ~/.local/share/bash-completion/completions/tiller"]),
     ("tiller man", &["tiller man sessions list", "tiller man --out man"]),
     ("tiller schema native", &["tiller schema native > native.json"]),
     ("tiller schema settings", &["tiller schema settings > tiller.json"]),

@@ -90,7 +90,8 @@ pub(crate) async fn run(place: Place<'_>, console: &Console, args: &UpdateArgs) 
     }
     if args.check {
         result.command = Some("tiller update".to_owned());
-        let text = format!("tiller {} is available; this is {CURRENT}.\n  try: tiller update\n", newest.version);
+        let text =
+            format!("tiller {} is available; this is {CURRENT}.\n  try: tiller update\n", newest.version);
         return console.print(Answer::new(&result, text));
     }
     refuse_while_in_use(directories, args).await?;
@@ -123,7 +124,8 @@ async fn install(
 fn by_others(installation: &Installation, mut result: Updated, args: &UpdateArgs) -> Result<Answer> {
     let method = installation.method;
     if args.rollback {
-        let text = format!("{} was not replaced by `tiller update`, so no version was kept", installation.binary);
+        let text =
+            format!("{} was not replaced by `tiller update`, so no version was kept", installation.binary);
         return Err(Failure::new(Kind::NotAvailable, text).into());
     }
     result.command = method.update_command().map(str::to_owned);

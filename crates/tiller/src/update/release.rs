@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn only_a_greater_version_is_newer() {
-        let newest = |version: &str| Newest { version: version.into(), archive: String::new(), sum: String::new() };
+        let newest =
+            |version: &str| Newest { version: version.into(), archive: String::new(), sum: String::new() };
         for (new, old, expected) in [
             ("0.2.0", "0.1.9", true),
             ("0.10.0", "0.9.0", true),

@@ -29,11 +29,8 @@ pub(super) async fn install(
     let before = read(&receipt.binary).await?;
     write(&directories.data.join(PREVIOUS), before).await?;
     write(&receipt.binary, program).await?;
-    let updated = Receipt {
-        version: version.to_owned(),
-        previous: Some(receipt.version.clone()),
-        ..receipt.clone()
-    };
+    let updated =
+        Receipt { version: version.to_owned(), previous: Some(receipt.version.clone()), ..receipt.clone() };
     updated.write(system, directories).await.context("the program is replaced, but its receipt is not")
 }
 
@@ -53,17 +50,15 @@ pub(super) async fn roll_back(
     let (old, new) = (read(&kept).await?, read(&receipt.binary).await?);
     write(&receipt.binary, old).await?;
     write(&kept, new).await?;
-    let previous = Receipt {
-        version: version.clone(),
-        previous: Some(receipt.version.clone()),
-        ..receipt.clone()
-    };
+    let previous =
+        Receipt { version: version.clone(), previous: Some(receipt.version.clone()), ..receipt.clone() };
     previous.write(system, directories).await.context("the program is back, but its receipt is not")?;
     Ok(version)
 }
 
 fn nothing_kept() -> anyhow::Error {
-    Failure::new(Kind::NotFound, "no earlier version is kept; an update keeps the version that it replaces").into()
+    Failure::new(Kind::NotFound, "no earlier version is kept; an update keeps the version that it replaces")
+        .into()
 }
 
 /// Starts the program and compares what it says of itself.
@@ -78,7 +73,8 @@ async fn check(system: &dyn System, program: &AbsPath, version: &str) -> Result<
         input: None,
         interactive: false,
     };
-    let mut process = system.spawn(command).await.context("the new program does not start on this machine")?;
+    let mut process =
+        system.spawn(command).await.context("the new program does not start on this machine")?;
     let mut said = String::new();
     let read = async {
         while let Some(output) = process.next_output().await {
@@ -93,7 +89,8 @@ async fn check(system: &dyn System, program: &AbsPath, version: &str) -> Result<
         return Ok(());
     }
     let said = agent::one_line(&said);
-    let text = format!("the new program does not work on this machine: asked for its version, it said {said:?}");
+    let text =
+        format!("the new program does not work on this machine: asked for its version, it said {said:?}");
     Err(Failure::new(Kind::Provider, text).hint("nothing was replaced").into())
 }
 

@@ -28,7 +28,8 @@ fn serve(files: BTreeMap<String, Vec<u8>>) -> String {
             lines.find(|line| line.is_empty());
             let name = first.split(' ').nth(1).unwrap_or_default().trim_start_matches("/latest/").to_owned();
             let (status, body) = files.get(&name).map_or((404, &[][..]), |body| (200, body.as_slice()));
-            let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let head =
+                format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
             stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).ok();
         }
     });
@@ -112,7 +113,8 @@ fn receipt(home: &Home) -> Value {
 /// Runs with `--json`; the program must be unchanged if it fails.
 fn answer(home: &Home, args: &[&str]) -> Value {
     let output = home.run(&[args, &["--json"]].concat());
-    let answer: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    let answer: Value =
+        serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     assert_eq!(answer["success"], output.status.success(), "{answer}");
     answer
 }
@@ -124,17 +126,25 @@ fn a_newer_release_replaces_the_program_and_can_be_taken_back() {
     let before = fs::read(&program).unwrap();
     let check = answer(&home, &["update", "--check"]);
     assert_eq!((&check["latest"], &check["changed"]), (&"99.1.2".into(), &false.into()), "{check}");
-    assert_eq!((&check["method"], &check["command"]), (&"installer".into(), &"tiller update".into()), "{check}");
+    assert_eq!(
+        (&check["method"], &check["command"]),
+        (&"installer".into(), &"tiller update".into()),
+        "{check}"
+    );
     assert!(fs::read(&program).unwrap() == before);
 
     let update = answer(&home, &["update"]);
     assert_eq!((&update["latest"], &update["changed"]), (&"99.1.2".into(), &true.into()), "{update}");
     assert_eq!(fs::read_to_string(&program).unwrap(), script("99.1.2"));
     assert_eq!(program.metadata().unwrap().permissions().mode() & 0o777, 0o755);
-    assert_eq!((&receipt(&home)["version"], &receipt(&home)["previous"]), (&"99.1.2".into(), &env!("CARGO_PKG_VERSION").into()));
+    assert_eq!(
+        (&receipt(&home)["version"], &receipt(&home)["previous"]),
+        (&"99.1.2".into(), &env!("CARGO_PKG_VERSION").into())
+    );
     let kept = home.path().join("home/.local/share/tiller/previous-tiller");
     assert!(fs::read(kept).unwrap() == before);
-    let files: Vec<_> = fs::read_dir(program.parent().unwrap()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let files: Vec<_> =
+        fs::read_dir(program.parent().unwrap()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(files, ["tiller"]);
 
     // The script cannot go back, so the new version is played by this one.
@@ -186,7 +196,8 @@ fn a_release_that_is_not_what_was_signed_changes_nothing() {
         let answer = answer(&home, &["update"]);
         assert!(answer["error"].as_str().unwrap().contains(says), "{says}: {answer}");
         assert_eq!(stamp(&program), before, "{says}");
-        let left: Vec<_> = fs::read_dir(home.path().join("home/.local/share/tiller")).unwrap().flatten().collect();
+        let left: Vec<_> =
+            fs::read_dir(home.path().join("home/.local/share/tiller")).unwrap().flatten().collect();
         assert!(left.iter().all(|entry| entry.file_name() != "next-tiller"), "{left:?}");
     }
     let (home, _) = installed("https://example.invalid/latest", None);
@@ -204,7 +215,11 @@ fn an_open_session_prevents_the_update_unless_it_is_forced() {
     agent.initialize(json!({}));
     agent.new_session(&home);
     let refused = answer(&home, &["update"]);
-    assert_eq!((&refused["kind"], &refused["next_commands"][0]), (&"busy".into(), &"tiller update --yes".into()), "{refused}");
+    assert_eq!(
+        (&refused["kind"], &refused["next_commands"][0]),
+        (&"busy".into(), &"tiller update --yes".into()),
+        "{refused}"
+    );
     assert_eq!(answer(&home, &["update", "--yes"])["changed"], true);
     assert_eq!(fs::read_to_string(&program).unwrap(), script("99.0.0"));
     assert!(agent.hang_up().0.success());

@@ -1,10 +1,6 @@
 //! What the user does: keys, pastes and changes of the terminal.
 
-use super::{
-    App, Overlay,
-    effect::Effect,
-    reading::Read,
-};
+use super::{App, Overlay, effect::Effect, reading::Read};
 use crate::{
     composer::Outcome,
     driver::request::Request,

@@ -13,9 +13,9 @@ use crate::{
         request::{Request, When, Which},
     },
     limits::LONG_TURN,
-    theme::Role,
     panel::AskQueue,
     screens::frame::Screen,
+    theme::Role,
     transcript::{Feed, Transcript, view::View},
 };
 use agent::{SessionEvent, StopReason, TurnEnd};
@@ -123,7 +123,9 @@ impl App {
                 let sources = self.composer.sources().clone();
                 self.composer.set_sources(Sources { files: Arc::new(files), loading: false, ..sources });
             }
-            Reply::History(entries) => self.composer = Composer::new(History::new(entries), self.options.look.clone()),
+            Reply::History(entries) => {
+                self.composer = Composer::new(History::new(entries), self.options.look.clone())
+            }
             Reply::Image(image) => self.attach(*image),
             Reply::Paste(text) => self.composer.paste(&text),
             Reply::Done(text) => self.tell(&text),

@@ -62,7 +62,9 @@ impl App {
         let mut lines: Vec<String> = Vec::new();
         if !std::mem::replace(&mut self.plain.begun, true) {
             let because = self.options.plain_because.clone().unwrap_or_default();
-            lines.push(format!("tiller, plain lines{because}. Write a message and press Enter; /help lists commands."));
+            lines.push(format!(
+                "tiller, plain lines{because}. Write a message and press Enter; /help lists commands."
+            ));
         }
         let look = Look { measure: self.options.look.measure, ..Look::plain() };
         let mut commit = self.step(&look, 0).commit;
@@ -122,7 +124,9 @@ fn question_lines(asked: &Asked) -> Vec<String> {
     let mut lines = Vec::new();
     match asked {
         Asked::Permission(request) => {
-            lines.extend(request.question.lines().map(|line| format!("permission required: {}", one_line(line))));
+            lines.extend(
+                request.question.lines().map(|line| format!("permission required: {}", one_line(line))),
+            );
             let always = match request.grant_label.is_empty() {
                 true => String::new(),
                 false => format!(", always (covers {})", one_line(&request.grant_label)),
@@ -134,7 +138,12 @@ fn question_lines(asked: &Asked) -> Vec<String> {
             for (number, choice) in question.choices.iter().enumerate() {
                 let recommended = if choice.recommended { " (recommended)" } else { "" };
                 let detail = choice.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
-                lines.push(format!("{}. {}{recommended}{}", number + 1, one_line(&choice.label), one_line(&detail)));
+                lines.push(format!(
+                    "{}. {}{recommended}{}",
+                    number + 1,
+                    one_line(&choice.label),
+                    one_line(&detail)
+                ));
             }
             lines.push("Answer with a number or in words, or write decline".to_owned());
         }

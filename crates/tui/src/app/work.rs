@@ -60,10 +60,7 @@ pub(super) fn turn(turn: RunningTurn, drawing: Drawing<'_>) -> Row {
         Phase::Idle => "ends",
     };
     let time = seconds(drawing.now.saturating_sub(turn.since));
-    drawing.row(&[
-        (Role::Running, drawing.running()),
-        (Role::Dim, &format!(" {does} · {time} · esc: stop")),
-    ])
+    drawing.row(&[(Role::Running, drawing.running()), (Role::Dim, &format!(" {does} · {time} · esc: stop"))])
 }
 
 /// Returns the closed panel of plan and subagents: one row, or none if there is nothing to show.

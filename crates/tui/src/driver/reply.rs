@@ -3,8 +3,8 @@
 use super::request::PromptId;
 use crate::composer::Entry;
 use agent::{
-    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState, SlashCommand,
-    TurnError,
+    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState,
+    SlashCommand, TurnError,
 };
 use system::AbsPath;
 

@@ -45,7 +45,8 @@ pub(super) fn initialize(mut program: Command) -> Result<Value> {
     let mut stderr = String::new();
     child.stderr.take().expect("it was asked for as a pipe").read_to_string(&mut stderr).ok();
     let Ok(Ok(line)) = line else { bail!("it wrote no line within {} s: {stderr}", PATIENCE.as_secs()) };
-    let answer: Value = serde_json::from_str(&line).with_context(|| format!("{line:?} is no answer: {stderr}"))?;
+    let answer: Value =
+        serde_json::from_str(&line).with_context(|| format!("{line:?} is no answer: {stderr}"))?;
     ensure!(answer["id"] == 1 && answer["result"].is_object(), "it answered {answer}: {stderr}");
     ensure!(ended.is_some_and(|status| status.success()), "it ended with {ended:?}: {stderr}");
     Ok(answer["result"].clone())

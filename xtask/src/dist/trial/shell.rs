@@ -23,7 +23,10 @@ pub(super) fn try_installer(trial: &Trial) -> Result<Outcome> {
     trial.starts(installed)?;
     let written: Value = serde_json::from_str(&fs::read_to_string(&receipt)?).context("the receipt")?;
     ensure!(written["binary"] == program.display().to_string(), "the receipt names {}", written["binary"]);
-    ensure!(written["version"] == trial.release.version && written["target"] == trial.target.triple, "{written}");
+    ensure!(
+        written["version"] == trial.release.version && written["target"] == trial.target.triple,
+        "{written}"
+    );
     ensure!(written["source"] == trial.release.latest, "the receipt names {}", written["source"]);
     let stray: Vec<_> = fs::read_dir(trial.home.join(".local/bin"))?.flatten().collect();
     ensure!(stray.len() == 1, "there are {} files beside the program", stray.len() - 1);
@@ -74,7 +77,10 @@ fn refuses_a_wrong_sum(trial: &Trial, program: &Path) -> Result<()> {
     fs::copy(trial.file("SHA256SUMS"), damaged.join("SHA256SUMS"))?;
     let output = installer(trial, &damaged).output()?;
     let text = String::from_utf8_lossy(&output.stderr);
-    ensure!(!output.status.success() && text.contains("nothing was installed"), "it took a wrong sum: {text}");
+    ensure!(
+        !output.status.success() && text.contains("nothing was installed"),
+        "it took a wrong sum: {text}"
+    );
     ensure!(!program.exists(), "it installed a program with a wrong sum");
     Ok(())
 }

@@ -132,7 +132,9 @@ impl App {
             }
             None => {
                 let names = Theme::SHIPPED.join(", ");
-                self.fail(&format!("there is no theme {name}; choose {names}, or set ui.theme to one of yours"))
+                self.fail(&format!(
+                    "there is no theme {name}; choose {names}, or set ui.theme to one of yours"
+                ))
             }
         }
     }
