@@ -117,7 +117,7 @@ fn fish_completes_values_where_it_is_installed() {
     };
     for (line, word) in [
         ("tiller sess", "sessions"),
-        ("tiller --model off", "offline/pilot"),
+        ("tiller acp --model off", "offline/pilot"),
         ("tiller config set agent.mode ", "plan"),
         ("tiller config get agent.def", "agent.default_model"),
     ] {

@@ -25,7 +25,10 @@ fn initialize_answers_with_one_line_and_touches_no_provider() {
     let methods = answer["authMethods"].as_array().unwrap();
     // Registries look for the type of the default method too.
     let kinds: Vec<_> = methods.iter().map(|method| &method["type"]).collect();
-    assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == "agent" || *kind == "terminal"), "{kinds:?}");
+    assert!(
+        !kinds.is_empty() && kinds.iter().all(|kind| *kind == "agent" || *kind == "terminal"),
+        "{kinds:?}"
+    );
     let (status, _) = agent.hang_up();
     assert!(status.success());
     assert_eq!(agent.receive(), None, "one line, and no other");
