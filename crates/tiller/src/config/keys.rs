@@ -275,7 +275,9 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "ui.ambiguous_width",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.switches.wide_ambiguous = v.one_of(&[("narrow", false), ("wide", true)])?),
+        set: |o, _, v| {
+            Ok(o.interface.switches.wide_ambiguous = v.one_of(&[("narrow", false), ("wide", true)])?)
+        },
     },
     Key {
         name: "ui.history",

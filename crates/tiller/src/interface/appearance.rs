@@ -48,13 +48,8 @@ pub(super) fn of(
         notify: ui.switches.notify,
         plain_because: because.map(|because| format!(" ({because})")),
     };
-    let terminal = TerminalOptions {
-        screen,
-        variables,
-        measure,
-        mouse: ui.switches.mouse,
-        title: ui.switches.title,
-    };
+    let terminal =
+        TerminalOptions { screen, variables, measure, mouse: ui.switches.mouse, title: ui.switches.title };
     Ok((app, terminal))
 }
 
@@ -93,7 +88,10 @@ fn theme(settings: &Options, name: &str) -> Result<Theme> {
     }
     let file = settings.directories.config.join("themes").join(&format!("{name}.toml"));
     let bytes = system::read_regular(&file).map_err(|error| {
-        anyhow::anyhow!("ui.theme: there is no theme {name:?} ({error}); choose one of {}", Theme::SHIPPED.join(", "))
+        anyhow::anyhow!(
+            "ui.theme: there is no theme {name:?} ({error}); choose one of {}",
+            Theme::SHIPPED.join(", ")
+        )
     })?;
     let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{file} is not UTF-8"))?;
     Theme::from_toml(name, &text, Background::Dark).map_err(|error| anyhow::anyhow!("{file}: {error}"))

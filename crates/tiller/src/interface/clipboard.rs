@@ -9,16 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tui::driver::{host::Clip, reply::Attachment};
 
 /// The variables that the programs need to find the desktop.
-const INHERITED: [&str; 8] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LANG",
-    "DISPLAY",
-    "XAUTHORITY",
-    "WAYLAND_DISPLAY",
-    "XDG_RUNTIME_DIR",
-];
+const INHERITED: [&str; 8] =
+    ["PATH", "HOME", "USER", "LANG", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR"];
 
 /// How long a program may take.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -108,7 +100,11 @@ pub(super) async fn read(
 ) -> Result<Clip, String> {
     let Some(desktop) = Desktop::of(environment) else {
         let remote = environment.get("SSH_CONNECTION").is_some();
-        let why = if remote { "over SSH the clipboard is on the other machine" } else { "there is no desktop here" };
+        let why = if remote {
+            "over SSH the clipboard is on the other machine"
+        } else {
+            "there is no desktop here"
+        };
         return Err(format!(
             "{why}: paste text with the terminal's own key, and attach an image by its path, such as @picture.png"
         ));
@@ -120,7 +116,10 @@ pub(super) async fn read(
     }
     let words = desktop.text();
     let bytes = output(system, cwd, words).await.map_err(|error| {
-        format!("{} could not read the clipboard ({error}); install it, or paste with the terminal's own key", words[0])
+        format!(
+            "{} could not read the clipboard ({error}); install it, or paste with the terminal's own key",
+            words[0]
+        )
     })?;
     match String::from_utf8(bytes) {
         Ok(text) if !text.is_empty() => Ok(Clip::Text(text)),
@@ -130,12 +129,7 @@ pub(super) async fn read(
 }
 
 /// Passes a text to the clipboard's program; returns whether it took it.
-pub(super) async fn write(
-    system: &dyn System,
-    environment: &Environment,
-    cwd: &AbsPath,
-    text: &str,
-) -> bool {
+pub(super) async fn write(system: &dyn System, environment: &Environment, cwd: &AbsPath, text: &str) -> bool {
     let Some(desktop) = Desktop::of(environment) else { return false };
     let run = async {
         let mut program = system.spawn_piped(command(cwd, desktop.copy())).await.ok()?;
@@ -170,8 +164,7 @@ pub(super) fn image(bytes: &[u8]) -> Option<Attachment> {
 
 async fn output(system: &dyn System, cwd: &AbsPath, words: &[&str]) -> Result<Vec<u8>, String> {
     let run = async {
-        let program =
-            system.spawn_piped(command(cwd, words)).await.map_err(|error| error.to_string())?;
+        let program = system.spawn_piped(command(cwd, words)).await.map_err(|error| error.to_string())?;
         drop(program.input);
         let mut bytes = Vec::new();
         let mut limited = program.output.take(limits::IMAGE_BYTES * 2);

@@ -113,8 +113,7 @@ impl Host for TerminalHost {
         let local = LocalSystem::new();
         local.write(&file, text.as_bytes()).await.map_err(|error| message(&error))?;
         let named = self.environment.get("VISUAL").or_else(|| self.environment.get("EDITOR"));
-        let mut command: Vec<String> =
-            named.unwrap_or("vi").split_whitespace().map(str::to_owned).collect();
+        let mut command: Vec<String> = named.unwrap_or("vi").split_whitespace().map(str::to_owned).collect();
         command.push(file.to_string());
         match system::run_in_foreground(&command) {
             Ok(true) => {
