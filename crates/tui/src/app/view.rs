@@ -69,8 +69,12 @@ impl App {
         Frame { commit: Vec::new(), live, cursor: below(lower.cursor, room) }
     }
 
-    /// Takes the rows that are finished now, and those of the unfinished tail.
+    /// Takes the rows that are finished now, and those of the unfinished tail. A stored session is
+    /// committed once all of it was read, and only its end.
     pub(super) fn step(&mut self, look: &Look, tail_height: usize) -> Step {
+        if self.replaying {
+            return Step::default();
+        }
         let (transcript, highlighter, now) = (&self.transcript, &self.highlighter, self.now);
         let step = self.feed.step(&Paint { transcript, look, highlighter, now }, tail_height);
         self.colouring = step.is_waiting;
