@@ -8,11 +8,11 @@ mod globals;
 mod integrations;
 mod mcp;
 mod memory;
-mod mistyped;
 mod read;
 mod skills;
 mod spelling;
 mod web;
+mod words;
 
 pub(crate) use config::{ConfigCommand, ConfigPlace};
 pub(crate) use globals::{Globals, wishes};
@@ -23,10 +23,8 @@ pub(crate) use mcp::{
     Add, Called, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
 pub(crate) use memory::{MemoryCommand, MemoryFilter};
-use mistyped::prompt_or_suggestion;
 pub(crate) use read::Instead;
 pub(crate) use skills::SkillsCommand;
-use spelling::spelled;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
