@@ -26,6 +26,16 @@ pub(crate) const STOP: Duration = Duration::from_millis(2000);
 pub(crate) const STREAM_BYTES: usize = 1024 * 1024;
 /// How long to wait for the reader of queued output when the process ends.
 pub(crate) const LAST_WRITES: Duration = Duration::from_millis(300);
+/// The most values that a completion script is given.
+pub(crate) const COMPLETIONS: usize = 200;
+/// The largest list of sums, or signature, of a release, in bytes.
+pub(crate) const SUMS_BYTES: usize = 1024 * 1024;
+/// The largest archive of a release, in bytes.
+pub(crate) const ARCHIVE_BYTES: usize = 256 * 1024 * 1024;
+/// The largest program in an archive of a release, in bytes.
+pub(crate) const PROGRAM_BYTES: u64 = system::limits::MAX_PROGRAM_BYTES;
+/// How long a new version may take to say what it is.
+pub(crate) const FIRST_WORDS: Duration = Duration::from_secs(20);
 /// How long a command with an orderly shutdown may take after a signal.
 pub(crate) const ORDERLY_SHUTDOWN: Duration = Duration::from_secs(15);
 /// How long every other command may take after a signal.
@@ -65,6 +75,21 @@ pub(crate) const BROWSER_OUTPUT_BYTES: usize = 4 * 1024;
 /// How many task polls the event loop runs between two checks for I/O, timers and wake-ups from
 /// other threads.
 pub(crate) const EVENT_INTERVAL: u32 = 8;
+
+/// The longest wait for the keyring's program, which may ask the user to unlock it.
+pub(crate) const KEYRING_WAIT: Duration = Duration::from_secs(30);
+
+/// The most bytes of the output of the keyring's program.
+pub(crate) const KEYRING_OUTPUT_BYTES: usize = 256 * 1024;
+
+/// The free space below which the doctor reports a full disk.
+pub(crate) const LEAST_DISK_BYTES: u64 = 100 << 20;
+
+/// How long the doctor waits for the first answer of `tiller acp`.
+pub(crate) const STARTUP_WAIT: Duration = Duration::from_secs(10);
+
+/// How long the keyring is not asked again after a failure.
+pub(crate) const KEYRING_PAUSE: Duration = Duration::from_secs(60);
 
 /// The files of a project that the terminal interface completes.
 pub(crate) const COMPLETED_FILES: usize = 200_000;
