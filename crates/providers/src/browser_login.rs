@@ -42,7 +42,7 @@ pub struct BrowserLogin {
     exchange: Url,
     verifier: String,
     listener: TcpListener,
-    /// The path of the redirect, which nobody can guess.
+    /// The path of the redirect: random, so that no other program can answer.
     path: String,
     http: Http,
 }

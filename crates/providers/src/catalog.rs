@@ -142,8 +142,8 @@ impl Catalog {
         *self.local_models.write().unwrap_or_else(PoisonError::into_inner) = local_models;
     }
 
-    /// Returns the model of new sessions as far as it is known without asking anyone; `None` if only
-    /// the pilot would answer.
+    /// Returns the model of new sessions as far as it is known without asking anyone; `None` if
+    /// only the pilot would answer.
     pub fn default_now(&self) -> Option<String> {
         self.known_default()
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use system::{AbsPath, Command, Confinement, System};
 use tokio::task::JoinHandle;
 
-/// Opens a web URL in the browser, if there is a display. Failures are ignored: the URL was printed.
+/// Opens a web URL in the browser, if there is a display. Failures are ignored: the URL was
+/// printed.
 pub(crate) fn open(
     environment: &Environment,
     options: &Options,
@@ -18,8 +19,8 @@ pub(crate) fn open(
     Some(tokio::spawn(run(wiring::local_system(options), cwd.clone(), argv)))
 }
 
-/// Returns the command that opens a web URL, as separate words and never as a shell line; `None` for
-/// every other URL.
+/// Returns the command that opens a web URL, as separate words and never as a shell line; `None`
+/// for every other URL.
 fn command(url: &str) -> Option<Vec<String>> {
     let of_the_web = url.starts_with("https://") || url.starts_with("http://");
     if !of_the_web || url.chars().any(|c| c.is_whitespace() || c.is_control()) {

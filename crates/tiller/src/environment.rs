@@ -6,7 +6,7 @@ use crate::{failure::usage, options::AskLoginShell};
 use agent::Redactor;
 use etcetera::BaseStrategy;
 use std::{collections::BTreeMap, io::IsTerminal};
-use system::{AbsPath, FileStamp, LoginShell};
+use system::{AbsPath, LoginShell};
 
 /// The environment variables at the start of the process. An empty variable counts as unset.
 #[derive(Debug, Clone, Default)]
@@ -75,19 +75,6 @@ impl Environment {
     /// The redactor that removes secrets from logs and exports.
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
-    }
-
-    /// The files of this name in the directories of `PATH`, in their order, each file once.
-    pub(crate) fn programs(&self, name: &str) -> Vec<AbsPath> {
-        let mut found: Vec<(AbsPath, FileStamp)> = Vec::new();
-        for directory in self.get("PATH").unwrap_or_default().split(':') {
-            let Ok(path) = AbsPath::new(directory).map(|directory| directory.join(name)) else { continue };
-            let stamp = FileStamp::of(&path);
-            if stamp.exists() && !found.iter().any(|(_, known)| *known == stamp) {
-                found.push((path, stamp));
-            }
-        }
-        found.into_iter().map(|(path, _)| path).collect()
     }
 
     /// The names of all variables.

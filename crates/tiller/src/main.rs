@@ -10,6 +10,7 @@
 //! The best places to start reading are `start` (dispatch of commands), `wiring` (implementations),
 //! `config` (layers of settings) and `streams` (output).
 
+mod address;
 mod answer;
 mod args;
 mod auth;
@@ -28,6 +29,7 @@ mod failure;
 mod finish;
 mod headless;
 mod hidden_paths;
+mod input;
 mod install;
 mod installation;
 mod integrations;
@@ -50,6 +52,7 @@ mod secrets;
 mod services;
 mod sessions;
 mod settings;
+mod settings_commands;
 mod setup;
 mod signals;
 mod skills;

@@ -65,7 +65,7 @@ pub(crate) fn hidden<T>(question: &str, check: impl Fn(&str) -> Result<T>) -> Re
 
 /// Prints a part of a dialogue.
 pub(crate) fn say(text: &str) {
-    // Without a terminal there is no dialogue, so nobody misses it.
+    // Without a terminal there is no dialogue.
     let _ = crate::screen::stderr().write_all(text.as_bytes());
 }
 

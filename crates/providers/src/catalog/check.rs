@@ -30,8 +30,8 @@ pub struct ProviderCheck {
 }
 
 impl Catalog {
-    /// Asks a provider's server for its list of models, with its key. `local` stands for the servers
-    /// on this machine. Takes at most 10 s.
+    /// Asks a provider's server for its list of models, with its key. `local` stands for the
+    /// servers on this machine. Takes at most 10 s.
     pub async fn check_provider(&self, provider: &str) -> ProviderCheck {
         let begin = Instant::now();
         let (address, result) = match provider {

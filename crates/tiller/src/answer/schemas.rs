@@ -8,7 +8,7 @@ use crate::{
     models::{ModelList, Refreshed},
     providers::{ProviderChange, ProviderList, ProviderRemoval, ProviderStatusList},
     secrets::commands::{SecretChange, SecretList, SecretStatus},
-    settings::commands::{
+    settings_commands::{
         Applied, Edited, ExampleList, OptionList, PathList, SetAnswer, SettingAnswer, SettingList,
         ShownConfig, UnsetAnswer,
     },

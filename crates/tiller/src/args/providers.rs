@@ -10,7 +10,7 @@ pub(crate) enum ProvidersCommand {
     List,
     /// List the models of a provider, or of all that can be used now.
     Models(ModelsOf),
-    /// Show whether providers are set up. Asks nobody.
+    /// Show whether providers are set up. Sends no request.
     Status {
         /// The provider; all without it.
         provider: Option<String>,

@@ -28,8 +28,8 @@ pub(crate) enum SettingsCommand {
         /// The setting, such as tools.default_permission_mode.
         #[arg(value_name = "KEY")]
         name: String,
-        /// The value. A list is written as several values, or as ["a", "b"]. Write -- before a value
-        /// that begins with a dash.
+        /// The value. A list is written as several values, or as ["a", "b"]. Write -- before a
+        /// value that begins with a dash.
         #[arg(required = true)]
         value: Vec<String>,
         #[command(flatten)]

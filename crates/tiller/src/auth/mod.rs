@@ -7,20 +7,16 @@ pub(crate) use status::AccountList;
 use crate::{
     answer::Answer,
     args::{AuthCommand, AuthLogin, Login, McpCommand},
-    browser,
     exit::Exit,
     failure::{Failure, Kind},
     mcp,
-    options::Secret,
-    providers::{ProvidersContext, with_stored_key},
-    screen,
+    providers::ProvidersContext,
     setup::{self, ProviderSetup, SetupContext, SetupPlace},
 };
-use ::providers::{BrowserLogin, LoginError, known_provider};
+use ::providers::known_provider;
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::io::Write as _;
 
 /// The answer of `tiller auth login` for a provider.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -86,7 +82,7 @@ async fn login_provider(context: &ProvidersContext<'_>, name: &str, login: &Auth
     let browser = known_provider(name).is_some_and(|known| known.browser_login) && !login.api_key_stdin;
     let key = match (login.api_key_stdin, browser) {
         (true, _) => Some(setup::key_from_stdin()?),
-        (false, true) => Some(sign_in(&setup, name, !login.no_browser).await?),
+        (false, true) => Some(setup::sign_in(&setup, name, !login.no_browser).await?),
         (false, false) => setup::ask_key(context.console, name)?,
     };
     let Some(key) = key else {
@@ -96,7 +92,7 @@ async fn login_provider(context: &ProvidersContext<'_>, name: &str, login: &Auth
     let wanted = ProviderSetup { provider: name.to_owned(), key: Some(key), ..ProviderSetup::default() };
     let stored = setup::set_up(context.options, &context.values(), &place, &wanted, false).await;
     let stored = stored.map_err(Failure::from)?;
-    let mut text = with_stored_key(context.options, name, stored.key.as_ref());
+    let mut text = setup::with_stored_key(context.options, name, stored.key.as_ref());
     text += &format!("Choose a model: tiller models {name}, then tiller setup --model {name}/MODEL\n");
     let body = LoggedIn {
         kind: "provider",
@@ -105,49 +101,4 @@ async fn login_provider(context: &ProvidersContext<'_>, name: &str, login: &Auth
         store: stored.key.map(|stored| stored.store.word()),
     };
     Ok(Answer::new(&body, text))
-}
-
-/// Signs the user in on the provider's page, and returns the key that it made.
-///
-/// # Errors
-/// If the provider offers no such sign-in, or it is not completed.
-pub(crate) async fn sign_in(context: &SetupContext<'_>, provider: &str, open: bool) -> Result<Secret> {
-    let Some(known) = known_provider(provider).filter(|known| known.browser_login) else {
-        let what = format!("{provider} publishes no sign-in for programs of others");
-        return Err(Failure::new(Kind::NotAvailable, what)
-            .hint("store a key instead")
-            .next(format!("tiller setup --provider {provider} --api-key-stdin"))
-            .into());
-    };
-    let configured = context.options.providers.custom.get(provider);
-    let base_url = configured.and_then(|provider| provider.base_url.as_deref()).unwrap_or(known.base_url);
-    let login = BrowserLogin::start(base_url).await.map_err(failure)?;
-    // For people, so on stderr, also with `--json`. A closed stderr is not an error.
-    let remote = context.environment.get("SSH_CONNECTION").is_some();
-    let note = match remote {
-        true => {
-            "\nThe page calls back at this machine: open it in a browser here, or forward the port of\ncallback_url with `ssh -L PORT:localhost:PORT`."
-        }
-        false => "",
-    };
-    let _ = writeln!(screen::stderr(), "Sign in to {} at\n{}{note}", known.label, login.page());
-    let opening = (open && !remote)
-        .then(|| browser::open(context.environment, context.options, context.cwd, login.page()));
-    let key = login.finish().await;
-    if let Some(opening) = opening.flatten() {
-        opening.abort();
-    }
-    let key = key.map_err(failure)?;
-    context.environment.redactor().learn([key.clone()]);
-    Ok(Secret::new(&key))
-}
-
-fn failure(error: LoginError) -> Failure {
-    let kind = match error {
-        LoginError::Start(_) => Kind::Internal,
-        LoginError::TimedOut => Kind::Auth,
-        LoginError::Refused(_) => Kind::Auth,
-        LoginError::Network(_) => Kind::Network,
-    };
-    Failure::new(kind, error.to_string())
 }

@@ -81,7 +81,8 @@ async fn of_server(values: &Values, name: String) -> Result<Account> {
     let expiry = grant.as_deref().and_then(::mcp::grant_expiry);
     let expires = expiry.and_then(|expiry| Timestamp::from_second(i64::try_from(expiry.expires?).ok()?).ok());
     let renews = expiry.is_some_and(|expiry| expiry.renews);
-    let is_over = expires.is_some_and(|expires| expires < Timestamp::now());
+    let now = ::mcp::Grants::now(values);
+    let is_over = expiry.and_then(|expiry| expiry.expires).is_some_and(|expires| expires < now);
     Ok(Account {
         kind: "mcp",
         name,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{environment::Environment, options::Directories};
 
-/// A layer of settings that somebody can write.
+/// A layer of settings that a user can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layer {
     User,

@@ -85,8 +85,8 @@ fn quoted(text: &str) -> toml_edit::Value {
     written.parse().unwrap_or_else(|_| text.into())
 }
 
-/// Returns the text with a new value of a setting: in place of the old value, else at the end of its
-/// group. Everything else stays as it is. `None` if something else has the name of the group.
+/// Returns the text with a new value of a setting: in place of the old value, else at the end of
+/// its group. Everything else stays as it is. `None` if something else has the name of the group.
 fn changed(text: &str, name: &str, mut value: toml_edit::Value) -> Option<String> {
     let mut document: DocumentMut = text.parse().ok()?;
     let (groups, last) = name.rsplit_once('.').unwrap_or(("", name));

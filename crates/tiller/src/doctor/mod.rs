@@ -3,43 +3,28 @@
 mod checks;
 mod report;
 mod reset;
+mod subject;
 
 pub(crate) use report::DoctorReport;
 pub(crate) use reset::reset_terminal;
+pub(crate) use subject::Subject;
 
 use crate::{
     answer::Answer,
     args::DoctorArgs,
-    environment::Environment,
     failure::{Failure, Kind},
+    installation::Installation,
     options::Options,
-    secrets::{Store, Values},
     sessions::health,
+    settings_commands,
     table::Table,
     web, wiring,
 };
-use ::providers::Catalog;
 use anyhow::Result;
 use checks::Repair;
 use report::{Check, InstallRow, Paths, State};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use system::{AbsPath, LocalSystem, MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport, System as _};
-
-/// The configuration to check, and the problems that are known beforehand.
-pub(crate) struct Subject<'a> {
-    pub(crate) options: &'a Options,
-    pub(crate) environment: &'a Environment,
-    pub(crate) cwd: &'a AbsPath,
-    pub(crate) catalog: &'a Catalog,
-    pub(crate) values: &'a Values,
-    /// Where the secrets are.
-    pub(crate) stores: &'a BTreeMap<String, Store>,
-    /// The settings that were ignored, with the reasons.
-    pub(crate) notices: &'a [String],
-    /// Why the settings files cannot be used; the options are then those without the files.
-    pub(crate) settings_problem: Option<&'a str>,
-}
+use system::{LocalSystem, SandboxSupport, System as _};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, Default)]
@@ -110,7 +95,7 @@ pub(crate) async fn native_report(subject: Subject<'_>) -> Value {
 
 /// The checks that are about the shell and the terminal in which the doctor was started. A program
 /// that asks over a wire has neither.
-const OF_THE_SHELL: [&str; 4] = ["program", "terminal", "multiplexer", "locale"];
+const OF_THE_SHELL: [&str; 5] = ["program", "terminal", "multiplexer", "locale", "editors"];
 
 /// Returns the commands that help, each once.
 fn next_commands<'a>(checks: impl Iterator<Item = &'a Check>) -> Vec<String> {
@@ -144,6 +129,13 @@ impl DoctorReport {
         if extent.online {
             all.extend(checks::online(subject).await);
         }
+        let system = LocalSystem::new();
+        let installation =
+            Installation::of_this_process(&system, subject.environment, &options.directories).await.ok();
+        let others = match &installation {
+            Some(installation) => installation.others(&system).await,
+            None => Vec::new(),
+        };
         let support = wiring::local_system(options).sandbox_support().await;
         let sessions = health::check(options).await;
         let mut notices = health.notices;
@@ -161,8 +153,10 @@ impl DoctorReport {
                     })
                     .collect(),
             });
+            all.push(checks::leases(subject).await);
             all.push(checks::disk(subject));
-            all.push(checks::install(subject));
+            all.extend(checks::editors(subject).await);
+            all.push(checks::install(installation.as_ref(), &others));
             all.extend(checks::terminal(subject));
         }
         if extent.startup {
@@ -175,9 +169,9 @@ impl DoctorReport {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             install: InstallRow {
-                method: checks::own_method(),
-                path: crate::environment::program().map(|path| path.to_string()),
-                others_in_path: checks::others_in_path(subject),
+                method: installation.as_ref().map_or("unknown", |found| found.method.id()),
+                path: installation.as_ref().map(|found| found.binary.to_string()),
+                others_in_path: others.iter().map(ToString::to_string).collect(),
             },
             paths: Paths {
                 config: directories.config.to_string(),
@@ -209,7 +203,7 @@ async fn apply(repair: &Repair) -> Result<()> {
             system.write_private(path, &bytes).await?;
         }
         Repair::Schema(path) => {
-            system.write(path, crate::settings::commands::schema().as_bytes()).await?;
+            system.write(path, settings_commands::schema().as_bytes()).await?;
         }
     }
     Ok(())
@@ -253,108 +247,4 @@ fn text(report: &DoctorReport, errors: usize, warnings: usize) -> String {
     };
     report.next_commands.iter().for_each(|command| text += &format!("  try: {command}\n"));
     text
-}
-
-/// Describes the sandbox features of the kernel.
-fn kernel(support: SandboxSupport, is_linux: bool) -> String {
-    if !is_linux {
-        return "no sandbox on this system".to_owned();
-    }
-    let landlock = match support.landlock_abi {
-        0 => "no Landlock".to_owned(),
-        abi => format!("Landlock {abi}"),
-    };
-    if !support.launcher {
-        return format!("{landlock}, and no command could be confined");
-    }
-    let has = |has: bool| if has { "" } else { "no " };
-    format!(
-        "{landlock}, {}system call filter, {}namespaces for mounts and the network, {}namespace for processes",
-        has(support.seccomp),
-        has(support.namespaces),
-        has(support.processes)
-    )
-}
-
-/// Describes what this machine lacks for the configured sandbox, and the consequence.
-///
-/// This is not an issue: permission requests take the place of the sandbox.
-fn shortcoming(level: SandboxLevel, support: SandboxSupport, is_linux: bool) -> Option<String> {
-    if level == SandboxLevel::Off || support.holds() {
-        return None;
-    }
-    if support.applies() {
-        return Some(
-            "commands are confined, but without namespaces they can reach a project's git hooks and secret files, so all but read-only commands need approval; allow unprivileged user namespaces to change that"
-                .to_owned(),
-        );
-    }
-    let why = match support.landlock_abi {
-        _ if !is_linux => "this system has no sandbox".to_owned(),
-        0 => "this kernel has no Landlock, so there is no sandbox".to_owned(),
-        abi if abi < MIN_LANDLOCK_ABI => {
-            format!("there is no sandbox: it needs Landlock {MIN_LANDLOCK_ABI}, and this kernel has {abi}")
-        }
-        _ => "there is no sandbox: Landlock is available, but a confined test command did not run \
-              (containers often forbid system call filters)"
-            .to_owned(),
-    };
-    Some(format!("{why}; commands run with your rights, and all but read-only commands need approval"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn describes_the_sandbox_features_of_the_kernel() {
-        let whole = SandboxSupport {
-            landlock_abi: 6,
-            seccomp: true,
-            namespaces: true,
-            processes: true,
-            launcher: true,
-            in_client: false,
-        };
-        assert_eq!(
-            kernel(whole, true),
-            "Landlock 6, system call filter, namespaces for mounts and the network, namespace for processes"
-        );
-        let partly = SandboxSupport { namespaces: false, processes: false, ..whole };
-        assert_eq!(
-            kernel(partly, true),
-            "Landlock 6, system call filter, no namespaces for mounts and the network, no namespace for processes"
-        );
-        let none = SandboxSupport::default();
-        assert_eq!(kernel(none, true), "no Landlock, and no command could be confined");
-        assert_eq!(kernel(none, false), "no sandbox on this system");
-    }
-
-    #[test]
-    fn a_sandbox_shortcoming_is_described_consistently() {
-        let none = SandboxSupport::default();
-        let old = SandboxSupport { landlock_abi: 2, ..none };
-        let refused = SandboxSupport { landlock_abi: 6, ..none };
-        let partly = SandboxSupport { seccomp: true, launcher: true, ..refused };
-        let level = SandboxLevel::WorkspaceWrite;
-        for (support, is_linux, says) in [
-            (none, false, "this system has no sandbox; commands run with your rights"),
-            (none, true, "this kernel has no Landlock"),
-            (old, true, "it needs Landlock 3, and this kernel has 2"),
-            (refused, true, "Landlock is available, but a confined test command did not run"),
-            (partly, true, "without namespaces"),
-        ] {
-            let shortcoming_text = shortcoming(level, support, is_linux).unwrap();
-            assert!(
-                shortcoming_text.contains(says)
-                    && shortcoming_text.contains("all but read-only commands need approval"),
-                "{shortcoming_text}"
-            );
-            assert!(is_linux || !shortcoming_text.contains("Landlock"), "{shortcoming_text}");
-            assert_eq!(shortcoming_text.contains("needs Landlock"), support == old, "{shortcoming_text}");
-            assert_eq!(shortcoming(SandboxLevel::Off, support, is_linux), None);
-        }
-        let whole = SandboxSupport { namespaces: true, ..partly };
-        assert_eq!(shortcoming(level, whole, true), None);
-    }
 }

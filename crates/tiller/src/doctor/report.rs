@@ -42,7 +42,7 @@ pub(crate) struct DoctorReport {
 /// How this program was installed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct InstallRow {
-    /// The method, as far as the path shows it: cargo, npm, pip, brew, system, build or unknown.
+    /// The method, as `tiller update` names it.
     pub(super) method: &'static str,
     /// The path of the running program.
     pub(super) path: Option<String>,

@@ -14,13 +14,12 @@ use crate::{
     environment::Environment,
     exit::Exit,
     failure::usage,
-    limits::STDIN_BYTES,
     options::Options,
     wiring,
 };
 use ::integrations::{Function, Integration, Switches};
-use anyhow::{Context, Result, bail};
-use std::{io::Read as _, sync::Arc};
+use anyhow::{Result, bail};
+use std::sync::Arc;
 use system::{AbsPath, System};
 
 /// The state that the commands share.
@@ -122,14 +121,4 @@ impl CommandContext<'_> {
     async fn state(&self, integration: &Integration) -> IntegrationState {
         IntegrationState::of(&self.integrations, integration, &self.switches).await
     }
-}
-
-/// Reads all of stdin.
-pub(crate) fn read_stdin() -> Result<String> {
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().take(STDIN_BYTES + 1).read_to_end(&mut bytes).context("stdin cannot be read")?;
-    if bytes.len() as u64 > STDIN_BYTES {
-        return Err(usage(format!("stdin is larger than {STDIN_BYTES} bytes")));
-    }
-    String::from_utf8(bytes).map_err(|_| usage("stdin is not UTF-8 text"))
 }

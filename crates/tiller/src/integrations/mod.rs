@@ -12,7 +12,7 @@ mod settings;
 
 pub(crate) use accounts::{Change, StoredAccounts};
 pub(crate) use advice::AccountAdvice;
-pub(crate) use commands::{read_stdin, run};
+pub(crate) use commands::run;
 pub(crate) use functions::{IntegrationFunctions, NativeTools, switches, tools_of};
 pub(crate) use settings::Store;
 

@@ -1,13 +1,13 @@
 //! `providers configure`, `logout` and `custom`: change how a provider is reached.
 
-use super::{ProvidersContext, credentials, key_source, list::without_credentials, rows, status::unknown};
+use super::{ProvidersContext, credentials, key_source, rows, status::unknown};
 use crate::{
+    address::without_credentials,
     answer::Answer,
     args::{ConfigureProvider, SettingsTo},
     config,
     failure::{Failure, Kind},
     keys::secret_name,
-    secrets::{Stored, commands::describe},
     setup::{self, ProviderSetup, SetupPlace},
 };
 use ::providers::known_provider;
@@ -99,7 +99,7 @@ impl ProvidersContext<'_> {
         if given.to.dry_run {
             text += "Nothing was written: this was a trial.\n";
         }
-        text += &with_stored_key(self.options, name, result.key.as_ref());
+        text += &setup::with_stored_key(self.options, name, result.key.as_ref());
         if result.settings && !given.to.dry_run {
             text += &format!("The settings are in {}.\n", place.path);
         }
@@ -171,18 +171,4 @@ impl ProvidersContext<'_> {
         let body = ProviderRemoval { provider: name.to_owned(), removed: !to.dry_run, variable: None };
         Ok(Answer::new(&body, text))
     }
-}
-
-/// Describes where a key was stored, and why not in the keyring.
-pub(crate) fn with_stored_key(
-    options: &crate::options::Options,
-    provider: &str,
-    stored: Option<&Stored>,
-) -> String {
-    let Some(Stored { store, why_not }) = stored else { return String::new() };
-    let mut text = format!("The key of {provider} is {}.\n", describe(options, *store));
-    if let Some(why_not) = why_not {
-        text += &format!("note: it is not in a keyring: {why_not}\n");
-    }
-    text
 }

@@ -2,6 +2,7 @@
 
 use super::{ProvidersContext, credentials, key_source};
 use crate::{
+    address::without_credentials,
     answer::Answer,
     environment::Environment,
     options::{Options, Provider},
@@ -102,7 +103,7 @@ fn is_built_in(name: &str) -> bool {
     ["local", "offline"].contains(&name) || known_provider(name).is_some_and(|known| known.built_in)
 }
 
-/// Returns a row for every provider. Asks nobody; the catalogue knows what was discovered before.
+/// Returns a row for every provider. Sends no request; the catalogue knows what was discovered before.
 pub(crate) fn rows(
     options: &Options,
     environment: &Environment,
@@ -182,35 +183,5 @@ fn wire(provider: &Provider, name: &str) -> &'static str {
         Wire::Responses => "responses",
         Wire::Anthropic => "anthropic",
         Wire::Gemini => "gemini",
-    }
-}
-
-/// Removes the user, the password and the query of an address.
-pub(crate) fn without_credentials(url: &str) -> String {
-    let plain = url.split(['?', '#']).next().unwrap_or_default();
-    match plain.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
-            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-            let path = if rest.contains('/') { format!("/{path}") } else { String::new() };
-            format!("{scheme}://{host}{path}")
-        }
-        None => plain.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_shown_without_credentials() {
-        for (url, shown) in [
-            ("https://me:pass@host/v1?key=1", "https://host/v1"),
-            ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
-            ("https://a@b@host:1/x/y@z", "https://host:1/x/y@z"),
-        ] {
-            assert_eq!(without_credentials(url), shown);
-        }
     }
 }

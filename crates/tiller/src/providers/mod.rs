@@ -5,9 +5,9 @@ mod credentials;
 mod list;
 mod status;
 
-pub(crate) use configure::{ProviderChange, ProviderRemoval, with_stored_key};
+pub(crate) use configure::{ProviderChange, ProviderRemoval};
 pub(crate) use credentials::{key_source, provider};
-pub(crate) use list::{ProviderList, ProviderRow, rows, without_credentials};
+pub(crate) use list::{ProviderList, ProviderRow, rows};
 pub(crate) use status::ProviderStatusList;
 
 use crate::{

@@ -57,8 +57,8 @@ pub(crate) struct Keyring {
     system: Arc<dyn System>,
     /// The items that were read, by id. An id is never used for a second value.
     read: Mutex<HashMap<String, String>>,
-    /// The last failure of a lookup and its time. It is not repeated at once: a locked keyring would
-    /// ask the user each time.
+    /// The last failure of a lookup and its time. It is not repeated at once: a locked keyring
+    /// would ask the user each time.
     failed: Mutex<Option<(Instant, KeyringError)>>,
 }
 
@@ -156,7 +156,8 @@ impl Keyring {
                 })?;
             let Piped { input: mut stdin, output: stdout, mut process } = piped;
             let exchange = async {
-                // A program that reads no input closes it; its exit code tells whether it succeeded.
+                // A program that reads no input closes it; its exit code tells whether it
+                // succeeded.
                 let _ = stdin.write_all(input.as_bytes()).await;
                 let _ = stdin.shutdown().await;
                 drop(stdin);

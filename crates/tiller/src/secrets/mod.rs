@@ -93,8 +93,8 @@ impl Values {
         Self { environment, system, path: path(directories), keyring }
     }
 
-    /// Reads every secret by its name, and registers their values with the redactor. What the keyring
-    /// does not return is left out, and logged.
+    /// Reads every secret by its name, and registers their values with the redactor. What the
+    /// keyring does not return is left out, and logged.
     pub(crate) async fn secrets(&self) -> Result<BTreeMap<String, String>> {
         let file = read(self.system.as_ref(), &self.path).await?;
         let secrets = join_all(file.iter().map(async |(name, entry)| {
@@ -189,8 +189,8 @@ impl Values {
         Ok(())
     }
 
-    /// Returns the entry of the file for a new value, after storing it in the keyring if that is its
-    /// store.
+    /// Returns the entry of the file for a new value, after storing it in the keyring if that is
+    /// its store.
     async fn entry(&self, name: &str, value: &str, wanted: Wanted) -> Result<(Value, Stored)> {
         let in_file = |why_not| (json!(value), Stored { store: Store::File, why_not });
         if wanted == Wanted::Only(Store::File) {

@@ -3,12 +3,10 @@
 //! Sessions follow the settings of their own directories ([`Follower`]) and read them at each
 //! decision. No other part of the program keeps a copy on which to decide.
 
-pub(crate) mod commands;
 mod files;
 mod follower;
 mod models;
 
-pub(crate) use commands::SettingsContext;
 pub(crate) use follower::Follower;
 
 use crate::{
@@ -152,6 +150,11 @@ impl Settings {
     /// Returns the defaults, which are enough to write a settings file, even over an invalid one.
     pub(crate) fn built_in(&self) -> Options {
         Options::built_in(self.directories.clone())
+    }
+
+    /// Returns the directories of the program and of the user.
+    pub(crate) fn directories(&self) -> &Directories {
+        &self.directories
     }
 
     /// Returns the working directory of the process.

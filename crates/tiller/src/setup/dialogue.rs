@@ -2,8 +2,8 @@
 
 use super::{Found, ProviderSetup, key, trial::Models};
 use crate::{
+    address::without_credentials,
     options::{Options, Secret},
-    providers::without_credentials,
     question::{self, say},
 };
 use ::providers::{KNOWN_PROVIDERS, KnownProvider, known_provider};

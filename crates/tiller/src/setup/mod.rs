@@ -2,22 +2,23 @@
 
 mod dialogue;
 mod found;
+mod sign_in;
 mod store;
 mod trial;
 
-pub(crate) use found::Found;
-pub(crate) use store::{ProviderSetup, SetupError, SetupPlace, section, set_up, store_setting, write};
+pub(crate) use sign_in::sign_in;
+pub(crate) use store::{
+    ProviderSetup, SetupError, SetupPlace, section, set_up, store_setting, with_stored_key, write,
+};
 
 use crate::{
     answer::{Answer, Console},
     args::SetupArgs,
-    auth,
     environment::Environment,
     failure::{Failure, Kind, usage},
     keys::secret_name,
     limits,
     options::{Options, Secret},
-    providers::with_stored_key,
     question,
     secrets::Values,
     wiring,
@@ -25,6 +26,7 @@ use crate::{
 use ::providers::known_provider;
 use anyhow::{Context, Result, ensure};
 use dialogue::Proof;
+use found::Found;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Read;
@@ -82,7 +84,7 @@ pub(crate) async fn run(context: &SetupContext<'_>, args: &SetupArgs) -> Result<
             "nothing to set up: pass --provider NAME (with --api-key-stdin, --api-key-env or --base-url), or --model PROVIDER/NAME; on a terminal it asks",
         ));
     }
-    let found = Found::new(options, context.environment, &catalog).await;
+    let found = Found::new(options, context.environment, context.cwd, &catalog).await;
     let mut wanted = match asks {
         true => dialogue::provider(options, &found)?,
         false => from_args(args)?,
@@ -90,7 +92,7 @@ pub(crate) async fn run(context: &SetupContext<'_>, args: &SetupArgs) -> Result<
     if asks && wanted.provider != "local" {
         prove(context, &mut wanted).await?;
     } else if args.device {
-        wanted.key = Some(auth::sign_in(context, &wanted.provider, false).await?);
+        wanted.key = Some(sign_in(context, &wanted.provider, false).await?);
     }
     let place = SetupPlace::new(&options.directories, context.cwd, args.file.project);
     // Everything is checked before the first request.
@@ -166,7 +168,7 @@ async fn prove(context: &SetupContext<'_>, wanted: &mut ProviderSetup) -> Result
     let stored = context.options.has_key_of(&wanted.provider);
     match dialogue::proof(&wanted.provider, trial_key || stored)? {
         Proof::Key(key) => wanted.key = key,
-        Proof::Browser => wanted.key = Some(auth::sign_in(context, &wanted.provider, true).await?),
+        Proof::Browser => wanted.key = Some(sign_in(context, &wanted.provider, true).await?),
     }
     Ok(())
 }
@@ -239,7 +241,7 @@ pub(crate) fn key_from_stdin() -> Result<Secret> {
     key(&text)
 }
 
-/// Asks for the key of a provider, if somebody can be asked.
+/// Asks for the key of a provider, if the user can be asked.
 pub(crate) fn ask_key(console: &Console, provider: &str) -> Result<Option<Secret>> {
     if !console.may_ask() {
         return Err(Console::missing(

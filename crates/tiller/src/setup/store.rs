@@ -5,7 +5,7 @@ use crate::{
     failure::{Failure, Kind},
     keys::secret_name,
     options::{Directories, Options, Secret},
-    secrets::{Stored, Values, Wanted},
+    secrets::{Stored, Values, Wanted, commands::describe},
     trust, wiring,
 };
 use ::providers::known_provider;
@@ -217,8 +217,8 @@ fn with_settings(
     Ok(file)
 }
 
-/// Writes a settings file and creates its directory. If the file names the schema beside it and there
-/// is none, the schema is written too.
+/// Writes a settings file and creates its directory. If the file names the schema beside it and
+/// there is none, the schema is written too.
 pub(crate) async fn write(options: &Options, file: &SettingsFile) -> Result<(), SetupError> {
     let failed = |error: system::SystemError| SetupError::Failed(error.to_string());
     let system = wiring::local_system(options);
@@ -230,4 +230,14 @@ pub(crate) async fn write(options: &Options, file: &SettingsFile) -> Result<(), 
         }
     }
     system.write(&file.path, file.text.as_bytes()).await.map_err(failed)
+}
+
+/// Describes where a key was stored, and why not in the keyring.
+pub(crate) fn with_stored_key(options: &Options, provider: &str, stored: Option<&Stored>) -> String {
+    let Some(Stored { store, why_not }) = stored else { return String::new() };
+    let mut text = format!("The key of {provider} is {}.\n", describe(options, *store));
+    if let Some(why_not) = why_not {
+        text += &format!("note: it is not in a keyring: {why_not}\n");
+    }
+    text
 }

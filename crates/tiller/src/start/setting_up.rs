@@ -14,7 +14,8 @@ use crate::{
     exit::Exit,
     providers::{self, ProvidersContext},
     secrets::{self, Values},
-    settings::{Settings, SettingsContext, commands},
+    settings::Settings,
+    settings_commands::{self, SettingsContext},
     setup::{self, SetupContext},
     wiring,
 };
@@ -31,7 +32,7 @@ pub(super) async fn settings(
     }
     let cwd = environment::current_dir()?;
     let settings = &Settings::new(environment, &cwd, Flags::default())?;
-    commands::run(&SettingsContext { console, settings, environment, cwd: &cwd }, command).await
+    settings_commands::run(&SettingsContext { console, settings, environment, cwd: &cwd }, command).await
 }
 
 pub(super) async fn config(
@@ -41,7 +42,8 @@ pub(super) async fn config(
 ) -> Result<Exit> {
     let cwd = environment::current_dir()?;
     let settings = &Settings::new(environment, &cwd, Flags::default())?;
-    commands::run_config(&SettingsContext { console, settings, environment, cwd: &cwd }, command).await
+    settings_commands::run_config(&SettingsContext { console, settings, environment, cwd: &cwd }, command)
+        .await
 }
 
 pub(super) async fn setup(console: &Console, environment: &Environment, args: &SetupArgs) -> Result<Exit> {

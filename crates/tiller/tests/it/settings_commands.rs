@@ -1,5 +1,5 @@
-//! `tiller settings` and `tiller config`: what they show, and that a file changes as asked or not at
-//! all.
+//! `tiller settings` and `tiller config`: what they show, and that a file changes as asked or not
+//! at all.
 
 use crate::home::{Home, stderr, stdout};
 use serde_json::{Value, json};

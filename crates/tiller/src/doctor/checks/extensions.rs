@@ -1,6 +1,6 @@
 //! MCP servers, integrations and the web, as far as their descriptions show it.
 
-use super::super::{Subject, report::Check};
+use super::super::{report::Check, subject::Subject};
 use crate::{integrations::Integrations, mcp::mcp_options, web};
 use system::LocalSystem;
 

@@ -1,9 +1,9 @@
 //! The settings files, the secrets and the trust in the project.
 
-use super::super::{Subject, report::Check};
+use super::super::{report::Check, subject::Subject};
 use crate::{
     config::{self, ConfigError},
-    secrets, settings, trust,
+    secrets, settings_commands, trust,
 };
 use system::{AbsPath, FileStamp};
 
@@ -81,7 +81,7 @@ fn old_schema(path: &AbsPath, text: &str) -> Option<Repair> {
     let schema = path.parent()?.join(config::SCHEMA_FILE);
     let stored = system::read_regular(&schema).ok();
     let is_old = config::names_schema(text)
-        && stored.is_none_or(|stored| stored != settings::commands::schema().as_bytes());
+        && stored.is_none_or(|stored| stored != settings_commands::schema().as_bytes());
     is_old.then_some(Repair::Schema(schema))
 }
 

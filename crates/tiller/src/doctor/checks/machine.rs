@@ -1,8 +1,14 @@
 //! This machine: the sandbox, the disk, and which program runs.
 
-use super::super::{Subject, kernel, report::Check, shortcoming};
-use crate::{environment, limits::LEAST_DISK_BYTES, options::NO_ALLOW_LIST, options::Network};
-use system::{AbsPath, FileStamp, SandboxSupport};
+use super::super::{report::Check, subject::Subject};
+use crate::{
+    directories::sessions_file,
+    editors::{Places, look},
+    installation::Installation,
+    limits::LEAST_DISK_BYTES,
+    options::{NO_ALLOW_LIST, Network},
+};
+use system::{AbsPath, FileStamp, LocalSystem, MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
 
 /// Linux is the only system with a sandbox.
 const IS_LINUX: bool = cfg!(target_os = "linux");
@@ -51,48 +57,178 @@ pub(crate) fn disk(subject: &Subject<'_>) -> Check {
     }
 }
 
+/// Checks whether leases of sessions are held by processes that have ended.
+pub(crate) async fn leases(subject: &Subject<'_>) -> Check {
+    const TITLE: &str = "leases";
+    let file = sessions_file(&subject.options.directories.data);
+    let path = file.as_std().to_owned();
+    let found = tokio::task::spawn_blocking(move || store::leases(&path)).await;
+    let leases = match found {
+        Ok(Ok(leases)) => leases,
+        Ok(Err(error)) => return Check::skipped("leases", TITLE, error.to_string()),
+        Err(error) => return Check::skipped("leases", TITLE, error.to_string()),
+    };
+    let alive = leases.iter().filter(|lease| lease.is_alive).count();
+    let detail = match leases.len() - alive {
+        0 => format!("{alive} sessions are open"),
+        dead => format!(
+            "{alive} sessions are open; {dead} of ended processes are taken over when they are opened"
+        ),
+    };
+    Check::ok("leases", TITLE, detail)
+}
+
+/// Checks whether the commands in editors' settings still exist.
+pub(crate) async fn editors(subject: &Subject<'_>) -> Vec<Check> {
+    const TITLE: &str = "editors";
+    let home = subject.options.directories.home.clone();
+    let places = Places::new(subject.environment, home, subject.cwd.clone());
+    let path = subject.environment.get("PATH").unwrap_or_default();
+    let found = look(&LocalSystem::new(), &places, path).await;
+    let mut checks = Vec::new();
+    for editor in found.iter().filter(|editor| editor.is_present) {
+        let name = editor.editor.id();
+        let install = format!("tiller install {name}");
+        checks.push(match (&editor.problem, &editor.command) {
+            (Some(problem), _) => Check::warning("editors", TITLE, format!("{name}: {problem}")),
+            (None, None) => Check::ok("editors", TITLE, format!("{name} is here; `{install}` sets it up")),
+            (None, Some(command)) if !editor.command_exists => {
+                Check::error("editors", TITLE, format!("{name} starts {command}, which does not exist"))
+                    .at(editor.file.to_string(), None)
+                    .next(install)
+            }
+            (None, Some(command)) => Check::ok("editors", TITLE, format!("{name} starts {command}")),
+        });
+    }
+    if checks.is_empty() {
+        checks.push(Check::ok("editors", TITLE, "none is known here"));
+    }
+    checks
+}
+
 /// Checks whether another program of this name is found first.
-pub(crate) fn install(subject: &Subject<'_>) -> Check {
+pub(crate) fn install(installation: Option<&Installation>, others: &[AbsPath]) -> Check {
     const TITLE: &str = "program";
-    let Some(own) = environment::program() else {
+    let Some(installation) = installation else {
         return Check::skipped("program", TITLE, "the path of this program is unknown");
     };
-    let all = subject.environment.programs("tiller");
-    let others = others_in_path(subject);
-    let same = |path: &AbsPath| FileStamp::of(path) == FileStamp::of(&own);
-    match (all.first(), others.as_slice()) {
+    let own = &installation.binary;
+    match (installation.in_path.first(), others) {
         (None, _) => {
             Check::warning("program", TITLE, format!("{own} is not in PATH, so editors need its full path"))
                 .next("tiller install --list")
         }
-        (Some(first), _) if !same(first) => {
+        (Some(_), []) => Check::ok("program", TITLE, own.to_string()),
+        (Some(first), others) if others.contains(first) => {
             Check::warning("program", TITLE, format!("`tiller` starts {first}, and this is {own}"))
         }
-        (_, []) => Check::ok("program", TITLE, own.to_string()),
-        (_, others) => {
+        (Some(_), others) => {
+            let others: Vec<_> = others.iter().map(ToString::to_string).collect();
             Check::warning("program", TITLE, format!("{own}; PATH has others too: {}", others.join(", ")))
         }
     }
 }
 
-/// Returns the other programs of this name in PATH.
-pub(crate) fn others_in_path(subject: &Subject<'_>) -> Vec<String> {
-    let own = environment::program().map(|own| FileStamp::of(&own));
-    let all = subject.environment.programs("tiller").into_iter();
-    all.filter(|path| Some(FileStamp::of(path)) != own).map(|path| path.to_string()).collect()
+/// Describes the sandbox features of the kernel.
+fn kernel(support: SandboxSupport, is_linux: bool) -> String {
+    if !is_linux {
+        return "no sandbox on this system".to_owned();
+    }
+    let landlock = match support.landlock_abi {
+        0 => "no Landlock".to_owned(),
+        abi => format!("Landlock {abi}"),
+    };
+    if !support.launcher {
+        return format!("{landlock}, and no command could be confined");
+    }
+    let has = |has: bool| if has { "" } else { "no " };
+    format!(
+        "{landlock}, {}system call filter, {}namespaces for mounts and the network, {}namespace for processes",
+        has(support.seccomp),
+        has(support.namespaces),
+        has(support.processes)
+    )
 }
 
-/// Returns how this program was installed, as far as its path shows it.
-pub(crate) fn own_method() -> &'static str {
-    let path = environment::program().map(|path| path.to_string()).unwrap_or_default();
-    let has = |part: &str| path.contains(part);
-    match () {
-        () if has("/.cargo/bin/") => "cargo",
-        () if has("/node_modules/") => "npm",
-        () if has("/site-packages/") || has("/pipx/") || has("/uv/") => "pip",
-        () if has("/Cellar/") || has("/homebrew/") => "brew",
-        () if has("/target/") => "build",
-        () if path.starts_with("/usr/") => "system",
-        () => "unknown",
+/// Describes what this machine lacks for the configured sandbox, and the consequence.
+///
+/// This is not an issue: permission requests take the place of the sandbox.
+fn shortcoming(level: SandboxLevel, support: SandboxSupport, is_linux: bool) -> Option<String> {
+    if level == SandboxLevel::Off || support.holds() {
+        return None;
+    }
+    if support.applies() {
+        return Some(
+            "commands are confined, but without namespaces they can reach a project's git hooks and secret files, so all but read-only commands need approval; allow unprivileged user namespaces to change that"
+                .to_owned(),
+        );
+    }
+    let why = match support.landlock_abi {
+        _ if !is_linux => "this system has no sandbox".to_owned(),
+        0 => "this kernel has no Landlock, so there is no sandbox".to_owned(),
+        abi if abi < MIN_LANDLOCK_ABI => {
+            format!("there is no sandbox: it needs Landlock {MIN_LANDLOCK_ABI}, and this kernel has {abi}")
+        }
+        _ => "there is no sandbox: Landlock is available, but a confined test command did not run \
+              (containers often forbid system call filters)"
+            .to_owned(),
+    };
+    Some(format!("{why}; commands run with your rights, and all but read-only commands need approval"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn describes_the_sandbox_features_of_the_kernel() {
+        let whole = SandboxSupport {
+            landlock_abi: 6,
+            seccomp: true,
+            namespaces: true,
+            processes: true,
+            launcher: true,
+            in_client: false,
+        };
+        assert_eq!(
+            kernel(whole, true),
+            "Landlock 6, system call filter, namespaces for mounts and the network, namespace for processes"
+        );
+        let partly = SandboxSupport { namespaces: false, processes: false, ..whole };
+        assert_eq!(
+            kernel(partly, true),
+            "Landlock 6, system call filter, no namespaces for mounts and the network, no namespace for processes"
+        );
+        let none = SandboxSupport::default();
+        assert_eq!(kernel(none, true), "no Landlock, and no command could be confined");
+        assert_eq!(kernel(none, false), "no sandbox on this system");
+    }
+
+    #[test]
+    fn a_sandbox_shortcoming_is_described_consistently() {
+        let none = SandboxSupport::default();
+        let old = SandboxSupport { landlock_abi: 2, ..none };
+        let refused = SandboxSupport { landlock_abi: 6, ..none };
+        let partly = SandboxSupport { seccomp: true, launcher: true, ..refused };
+        let level = SandboxLevel::WorkspaceWrite;
+        for (support, is_linux, says) in [
+            (none, false, "this system has no sandbox; commands run with your rights"),
+            (none, true, "this kernel has no Landlock"),
+            (old, true, "it needs Landlock 3, and this kernel has 2"),
+            (refused, true, "Landlock is available, but a confined test command did not run"),
+            (partly, true, "without namespaces"),
+        ] {
+            let shortcoming_text = shortcoming(level, support, is_linux).unwrap();
+            assert!(
+                shortcoming_text.contains(says)
+                    && shortcoming_text.contains("all but read-only commands need approval"),
+                "{shortcoming_text}"
+            );
+            assert!(is_linux || !shortcoming_text.contains("Landlock"), "{shortcoming_text}");
+            assert_eq!(shortcoming_text.contains("needs Landlock"), support == old, "{shortcoming_text}");
+            assert_eq!(shortcoming(SandboxLevel::Off, support, is_linux), None);
+        }
+        let whole = SandboxSupport { namespaces: true, ..partly };
+        assert_eq!(shortcoming(level, whole, true), None);
     }
 }

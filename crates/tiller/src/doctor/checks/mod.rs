@@ -9,7 +9,7 @@ mod terminal;
 
 pub(super) use extensions::extensions;
 pub(super) use files::{Repair, files, secrets};
-pub(super) use machine::{disk, install, others_in_path, own_method, sandbox};
+pub(super) use machine::{disk, editors, install, leases, sandbox};
 pub(super) use models::{models, providers};
 pub(super) use online::{online, startup};
 pub(super) use terminal::terminal;

@@ -1,9 +1,10 @@
 //! The model of new sessions, its key, and the servers on this machine.
 
-use super::super::{Subject, report::Check};
+use super::super::{report::Check, subject::Subject};
 use crate::{
+    address::without_credentials,
     options::{BUILT_IN, Options},
-    providers::{key_source, provider as provider_options, rows, without_credentials},
+    providers::{key_source, provider as provider_options, rows},
     secrets::Store,
 };
 use agent::{Credentials, Models as _};
@@ -34,7 +35,7 @@ pub(crate) async fn models(subject: &Subject<'_>, online: bool) -> ModelHealth {
     let Some(id) = catalog.default_now() else {
         let asks_elsewhere = !subject.options.providers.custom.is_empty();
         health.checks.push(match asks_elsewhere {
-            // A server elsewhere may have one, but nobody asked it.
+            // A server elsewhere may have one, but it was not asked.
             true => Check::warning("model", "model", "no model is chosen for new sessions")
                 .next("tiller models --refresh"),
             false => Check::error(

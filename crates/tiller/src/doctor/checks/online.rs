@@ -1,6 +1,6 @@
 //! Checks that take a request or start a process, and are made only when asked for.
 
-use super::super::{Subject, report::Check};
+use super::super::{report::Check, subject::Subject};
 use crate::{environment, limits::STARTUP_WAIT};
 use futures::future::join_all;
 use system::{LocalSystem, Piped, PipedCommand, System as _};

@@ -1,10 +1,11 @@
 //! The terminal, as far as its variables and its size show it. It is asked nothing: an answer could
 //! end up in the next command line.
 
-use super::super::{Subject, report::Check};
+use super::super::{report::Check, subject::Subject};
 use crate::{environment::Environment, streams};
 
-/// Terminals that report keys unambiguously (the kitty keyboard protocol), by a variable or its value.
+/// Terminals that report keys unambiguously (the kitty keyboard protocol), by a variable or its
+/// value.
 const KEYBOARD_PROTOCOL: &[(&str, &str)] = &[
     ("TERM", "kitty"),
     ("TERM", "ghostty"),

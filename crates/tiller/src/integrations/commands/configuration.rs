@@ -1,6 +1,7 @@
 //! Configures integrations: accounts, permissions, enabled or not.
 
-use super::{CommandContext, read_stdin};
+use super::CommandContext;
+use crate::input::read_stdin;
 use crate::{
     answer::Answer,
     args::{Configure, SettingsScope, Word},

@@ -1,6 +1,7 @@
 //! Calls a function from the command line.
 
-use super::{CommandContext, read_stdin};
+use super::CommandContext;
+use crate::input::read_stdin;
 use crate::{
     answer::Answer,
     args::OneFunction,

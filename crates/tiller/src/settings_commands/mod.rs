@@ -18,7 +18,6 @@ pub(crate) use files::{PathList, ShownConfig};
 pub(crate) use show::{SettingAnswer, SettingList};
 pub(crate) use write::{Applied, SetAnswer, UnsetAnswer};
 
-use super::Settings;
 use crate::{
     answer::{Answer, Console},
     args::{ConfigCommand, SettingsCommand, SettingsFrom},
@@ -27,6 +26,7 @@ use crate::{
     exit::Exit,
     failure::{Failure, Kind},
     options::Directories,
+    settings::Settings,
     streams,
 };
 use anyhow::Result;
@@ -84,7 +84,7 @@ pub(crate) fn schema() -> String {
 
 impl SettingsContext<'_> {
     fn directories(&self) -> &Directories {
-        &self.settings.directories
+        self.settings.directories()
     }
 }
 

@@ -37,14 +37,14 @@ fn every_example_is_a_valid_settings_file_about_its_topic() {
 #[test]
 fn every_settings_file_in_the_documents_is_valid() {
     let documents = [
-        include_str!("../../../../../docs/configuration.md"),
-        include_str!("../../../../../docs/providers.md"),
-        include_str!("../../../../../docs/mcp.md"),
-        include_str!("../../../../../docs/web.md"),
-        include_str!("../../../../../docs/integrations.md"),
-        include_str!("../../../../../docs/subagents.md"),
-        include_str!("../../../../../docs/context.md"),
-        include_str!("../../../../../README.md"),
+        include_str!("../../../../docs/configuration.md"),
+        include_str!("../../../../docs/providers.md"),
+        include_str!("../../../../docs/mcp.md"),
+        include_str!("../../../../docs/web.md"),
+        include_str!("../../../../docs/integrations.md"),
+        include_str!("../../../../docs/subagents.md"),
+        include_str!("../../../../docs/context.md"),
+        include_str!("../../../../README.md"),
     ];
     let mut count = 0;
     for document in documents {

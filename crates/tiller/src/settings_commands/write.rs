@@ -6,7 +6,7 @@ use crate::{
     args::{SettingsFileChoice, SettingsTo},
     config::{self, ConfigError, Key, Layer, SettingsFile, Takes},
     failure::{Failure, Kind},
-    integrations::read_stdin,
+    input::read_stdin,
     setup, trust,
 };
 use anyhow::Result;
