@@ -1,7 +1,8 @@
 //! `cargo xtask dist`: everything that a release consists of, from one binary per target.
 //!
 //! Nothing is uploaded: publishing is a person's step (docs/release.md). Equal inputs make equal
-//! files: times come from `SOURCE_DATE_EPOCH`, or else from the last commit, and entries are sorted.
+//! files: times come from `SOURCE_DATE_EPOCH`, or else from the last commit, and entries are
+//! sorted.
 
 mod archive;
 mod build;
@@ -13,17 +14,18 @@ mod licences;
 mod npm;
 mod packages;
 mod registry;
+mod release;
 mod sbom;
 mod target;
 mod trial;
 mod wheel;
 
 use crate::arguments::Arguments;
-use crate::process::{capture, command, root, target_dir};
-use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use crate::process::target_dir;
+use anyhow::{Result, bail};
+use release::Release;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use target::Target;
 pub(crate) use trial::{run as run_trial, run_built as run_built_trial};
 
@@ -45,24 +47,6 @@ pub(crate) struct Options {
     out: PathBuf,
     collect: bool,
     fast: bool,
-}
-
-/// The names and hosts of releases: `packaging/release.toml`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Release {
-    repository: String,
-    downloads: String,
-    latest: String,
-    key: String,
-    npm: String,
-    pypi: String,
-    /// The version of the workspace.
-    #[serde(skip)]
-    version: String,
-    /// The time of all files, in seconds since 1970.
-    #[serde(skip)]
-    time: u64,
 }
 
 /// `cargo xtask dist`.
@@ -127,54 +111,6 @@ impl Options {
     }
 }
 
-impl Release {
-    /// Reads the names, the version and the time.
-    fn read() -> Result<Self> {
-        let path = root().join("packaging/release.toml");
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let release: Self = toml::from_str(&text).with_context(|| format!("{}", path.display()))?;
-        Ok(Self { version: version()?, time: time()?, ..release })
-    }
-
-    /// The URL of a file of this version.
-    fn url(&self, file: &str) -> String {
-        format!("{}/{file}", self.downloads.replace("{version}", &self.version))
-    }
-}
-
-/// The version of the workspace.
-fn version() -> Result<String> {
-    #[derive(Deserialize)]
-    struct Manifest {
-        workspace: Workspace,
-    }
-    #[derive(Deserialize)]
-    struct Workspace {
-        package: Package,
-    }
-    #[derive(Deserialize)]
-    struct Package {
-        version: String,
-    }
-    let manifest: Manifest = toml::from_str(&fs::read_to_string(root().join("Cargo.toml"))?)?;
-    Ok(manifest.workspace.package.version)
-}
-
-/// The time of the files: `SOURCE_DATE_EPOCH`, or that of the last commit.
-fn time() -> Result<u64> {
-    let given = std::env::var("SOURCE_DATE_EPOCH").ok();
-    let text = match given {
-        Some(given) => given,
-        None => capture(command("git").args(["log", "-1", "--format=%ct"]))?,
-    };
-    text.trim().parse().with_context(|| format!("SOURCE_DATE_EPOCH is no number of seconds: {text:?}"))
-}
-
-/// The name of a file without its directory.
-fn name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,11 +121,5 @@ mod tests {
         assert!(Options::parse(&["--target", "sparc-sun-solaris"]).is_err());
         let options = Options::parse(&["--target", "x86_64-unknown-linux-musl", "--fast"]).unwrap();
         assert_eq!(options.target.map(|target| target.triple), Some("x86_64-unknown-linux-musl"));
-    }
-
-    #[test]
-    fn the_url_of_a_file_has_its_version() {
-        let release = Release::read().unwrap();
-        assert!(release.url("x.tar.gz").contains(&format!("v{}/x.tar.gz", release.version)));
     }
 }

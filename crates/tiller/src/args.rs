@@ -17,7 +17,7 @@ mod spelling;
 mod update;
 mod web;
 
-pub(crate) use completions::{CompleteArgs, CompletionsArgs, ManArgs, Shell};
+pub(crate) use completions::{CompleteArgs, CompletedKind, CompletionsArgs, ManArgs, Shell};
 pub(crate) use config::{ConfigCommand, ConfigPlace};
 pub(crate) use globals::{Globals, wishes};
 pub(crate) use install::InstallArgs;
@@ -94,7 +94,7 @@ pub(crate) enum Command {
     /// Run Lua scripts.
     #[command(subcommand)]
     Lua(LuaCommand),
-    /// Put Tiller into the settings of an editor: zed, jetbrains, neovim, emacs or vscode.
+    /// Put Tiller into the settings of an editor.
     Install(InstallArgs),
     /// Update this program, or name the command that does.
     Update(UpdateArgs),

@@ -1,6 +1,6 @@
 //! The formula for Homebrew.
 
-use super::{Release, collect::Archive};
+use super::{collect::Archive, release::Release};
 use crate::process::root;
 use anyhow::Result;
 use std::collections::BTreeMap;
