@@ -11,6 +11,7 @@ mod contents;
 mod homebrew;
 mod installer;
 mod licences;
+mod make;
 mod npm;
 mod packages;
 mod registry;
@@ -23,9 +24,8 @@ mod wheel;
 use crate::arguments::Arguments;
 use crate::process::target_dir;
 use anyhow::{Result, bail};
+use make::{Options, make};
 use release::Release;
-use std::fs;
-use std::path::PathBuf;
 use target::Target;
 pub(crate) use trial::{run as run_trial, run_built as run_built_trial};
 
@@ -39,19 +39,9 @@ usage: cargo xtask dist [OPTION]...
   --fast           compress little, for tests
 ";
 
-/// What `dist` is asked for.
-pub(crate) struct Options {
-    target: Option<&'static Target>,
-    binary: Option<PathBuf>,
-    runner: Option<PathBuf>,
-    out: PathBuf,
-    collect: bool,
-    fast: bool,
-}
-
 /// `cargo xtask dist`.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
-    let options = Options::parse(words)?;
+    let options = parse(words)?;
     let release = Release::read()?;
     make(&options, &release)?;
     println!("dist: the files are in {}", options.out.display());
@@ -61,54 +51,31 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Makes the files.
-fn make(options: &Options, release: &Release) -> Result<()> {
-    fs::create_dir_all(&options.out)?;
-    if !options.collect {
-        let target = match options.target {
-            Some(target) => target,
-            None => Target::of_this_machine()?,
-        };
-        let binary = match &options.binary {
-            Some(binary) => binary.clone(),
-            None => build::build(target, release)?,
-        };
-        let runner = options.runner.as_ref().unwrap_or(&binary);
-        let contents = contents::Contents::new(target, &binary, runner, release)?;
-        for path in packages::of_target(target, &contents, release, &options.out, options.fast)? {
-            println!("dist: {}", path.display());
+fn parse(words: &[&str]) -> Result<Options> {
+    let mut arguments = Arguments::new(words);
+    let mut options = Options {
+        target: None,
+        binary: None,
+        runner: None,
+        out: target_dir().join("dist-files"),
+        collect: false,
+        fast: false,
+    };
+    while let Some(option) = arguments.next_option() {
+        match option {
+            "--target" => options.target = Some(Target::named(arguments.value()?)?),
+            "--binary" => options.binary = Some(arguments.path()?),
+            "--runner" => options.runner = Some(arguments.path()?),
+            "--out" => options.out = arguments.path()?,
+            "--collect" => options.collect = true,
+            "--fast" => options.fast = true,
+            _ => return Err(arguments.unknown(USAGE)),
         }
     }
-    collect::collect(&options.out, release)
-}
-
-impl Options {
-    fn parse(words: &[&str]) -> Result<Self> {
-        let mut arguments = Arguments::new(words);
-        let mut options = Self {
-            target: None,
-            binary: None,
-            runner: None,
-            out: target_dir().join("dist-files"),
-            collect: false,
-            fast: false,
-        };
-        while let Some(option) = arguments.next_option() {
-            match option {
-                "--target" => options.target = Some(Target::named(arguments.value()?)?),
-                "--binary" => options.binary = Some(arguments.path()?),
-                "--runner" => options.runner = Some(arguments.path()?),
-                "--out" => options.out = arguments.path()?,
-                "--collect" => options.collect = true,
-                "--fast" => options.fast = true,
-                _ => return Err(arguments.unknown(USAGE)),
-            }
-        }
-        if options.collect && options.binary.is_some() {
-            bail!("--collect builds nothing, so it takes no --binary");
-        }
-        Ok(options)
+    if options.collect && options.binary.is_some() {
+        bail!("--collect builds nothing, so it takes no --binary");
     }
+    Ok(options)
 }
 
 #[cfg(test)]
@@ -117,9 +84,9 @@ mod tests {
 
     #[test]
     fn options_that_contradict_each_other_are_refused() {
-        assert!(Options::parse(&["--collect", "--binary", "x"]).is_err());
-        assert!(Options::parse(&["--target", "sparc-sun-solaris"]).is_err());
-        let options = Options::parse(&["--target", "x86_64-unknown-linux-musl", "--fast"]).unwrap();
+        assert!(parse(&["--collect", "--binary", "x"]).is_err());
+        assert!(parse(&["--target", "sparc-sun-solaris"]).is_err());
+        let options = parse(&["--target", "x86_64-unknown-linux-musl", "--fast"]).unwrap();
         assert_eq!(options.target.map(|target| target.triple), Some("x86_64-unknown-linux-musl"));
     }
 }

@@ -1,6 +1,6 @@
 //! The formula for Homebrew.
 
-use super::{collect::Archive, release::Release};
+use super::{release::Release, target::Archive};
 use crate::process::root;
 use anyhow::Result;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The entry of the agent registry, from which editors install agents, and its rules.
 
-use super::{collect::Archive, release::Release};
+use super::{release::Release, target::Archive};
 use crate::process::root;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};

@@ -5,7 +5,7 @@ mod initialize;
 mod shell;
 
 use super::{
-    Options,
+    make::{Options, make},
     release::{Release, name},
     target::Target,
 };
@@ -69,8 +69,8 @@ fn play(binary: &Path) -> Result<()> {
         collect: false,
         fast: true,
     };
-    super::make(&options, &release)?;
-    let kinds: [(&str, fn(&Trial) -> Result<Outcome>); 6] = [
+    make(&options, &release)?;
+    let kinds: [(&str, Play); 6] = [
         ("installer", shell::try_installer),
         ("npm", npm),
         ("pip", pip),
@@ -89,6 +89,9 @@ fn play(binary: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+/// Installs and starts one kind of package.
+type Play = fn(&Trial) -> Result<Outcome>;
 
 /// What came of a trial that did not fail.
 enum Outcome {
