@@ -1,6 +1,6 @@
 //! Reads the command line of this process.
 
-use super::{Cli, Command, PrintArgs, acp, prompt_or_suggestion, spelled};
+use super::{Cli, Command, PrintArgs, acp, spelling, words};
 use crate::answer::{Failure, Kind};
 use clap::{
     CommandFactory as _, FromArgMatches as _,
@@ -40,7 +40,6 @@ impl Cli {
         {
             return Err(Instead::Help(format!("tiller {}\n", env!("CARGO_PKG_VERSION"))));
         }
-        let arguments = spelled(arguments.into_iter());
         if let Some((globals, command)) = acp::alone(&arguments) {
             return Ok(Self { globals, command: Some(Command::Acp(command)), print: PrintArgs::default() });
         }
@@ -49,9 +48,11 @@ impl Cli {
 
     /// Parses a command line with the parser of all commands.
     pub(super) fn parsed(arguments: Vec<String>) -> Result<Self, Instead> {
-        let arguments = prompt_or_suggestion(arguments).map_err(Instead::Error)?;
-        let parsed = Self::command().try_get_matches_from(arguments);
-        let matches = parsed.map_err(|error| instead(&error))?;
+        let root = Self::command();
+        let arguments = spelling::spelled(arguments, &root).map_err(Instead::Error)?;
+        spelling::refuse_keys(&arguments).map_err(Instead::Error)?;
+        words::check(&arguments, &root).map_err(Instead::Error)?;
+        let matches = root.try_get_matches_from(arguments).map_err(|error| instead(&error))?;
         if let Some(name) = matches.subcommand_name() {
             let mut root = Self::command();
             root.build();

@@ -24,7 +24,7 @@ fn prints_its_version_and_its_commands() {
 fn invalid_arguments_are_refused_with_the_valid_ones() {
     let home = Home::new();
     check(&home, &[], 1, "give a prompt, or a command");
-    check(&home, &["acpp"], 1, "did you mean `tiller acp`?");
+    check(&home, &["acpp"], 1, "did you mean 'acp'?");
     check(&home, &["acp", "--mode", "edt"], 1, "use one of edit, plan, ask");
     check(&home, &["acp", "--permission-mode", "none"], 1, "guardian, argus, prometheus");
     check(&home, &["acp", "--events", "sometimes"], 1, "off");
