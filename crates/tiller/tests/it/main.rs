@@ -25,6 +25,7 @@ mod headless;
 mod home;
 mod install;
 mod integrations;
+mod interface;
 mod killed;
 mod leaks;
 mod legacy;
