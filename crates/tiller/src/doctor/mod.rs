@@ -48,7 +48,7 @@ impl From<&DoctorArgs> for Extent {
 /// Checks everything. The answer is a failure if there are errors, or with `strict` warnings. It
 /// contains no secrets.
 pub(crate) async fn run(subject: Subject<'_>, extent: Extent, strict: bool) -> Result<Answer> {
-    let report = DoctorReport::of(&subject, extent).await;
+    let report = examine(&subject, extent).await;
     let count = |state| report.checks.iter().filter(|check| check.state == state).count();
     let (errors, warnings) = (count(State::Error), count(State::Warn));
     let text = text(&report, errors, warnings);
@@ -68,7 +68,7 @@ pub(crate) async fn run(subject: Subject<'_>, extent: Extent, strict: bool) -> R
 
 /// Returns the report in the form of the native layer, in which an issue is a text.
 pub(crate) async fn native_report(subject: Subject<'_>) -> Value {
-    let report = DoctorReport::of(&subject, Extent::default()).await;
+    let report = examine(&subject, Extent::default()).await;
     let is_of_shell = |check: &&Check| OF_THE_SHELL.contains(&check.id);
     let checks: Vec<_> = report.checks.iter().filter(|check| !is_of_shell(check)).collect();
     let errors = checks.iter().filter(|check| check.state == State::Error);
@@ -108,89 +108,88 @@ fn next_commands<'a>(checks: impl Iterator<Item = &'a Check>) -> Vec<String> {
     commands
 }
 
-impl DoctorReport {
-    async fn of(subject: &Subject<'_>, extent: Extent) -> Self {
-        let options = subject.options;
-        let mut fixed = Vec::new();
-        if extent.fix {
-            let (_, found) = checks::files(subject).await;
-            let (_, secret) = checks::secrets(subject).await;
-            for repair in found.into_iter().chain(secret) {
-                match apply(&repair).await {
-                    Ok(()) => fixed.push(repair.done()),
-                    Err(error) => tracing::warn!("not repaired: {error:#}"),
-                }
+/// Makes the checks.
+async fn examine(subject: &Subject<'_>, extent: Extent) -> DoctorReport {
+    let options = subject.options;
+    let mut fixed = Vec::new();
+    if extent.fix {
+        let (_, found) = checks::files(subject).await;
+        let (_, secret) = checks::secrets(subject).await;
+        for repair in found.into_iter().chain(secret) {
+            match apply(&repair).await {
+                Ok(()) => fixed.push(repair.done()),
+                Err(error) => tracing::warn!("not repaired: {error:#}"),
             }
         }
-        let (mut all, _) = checks::files(subject).await;
-        all.push(checks::secrets(subject).await.0);
-        let health = checks::models(subject, extent.online).await;
-        all.extend(health.checks);
-        if extent.online {
-            all.extend(checks::online(subject).await);
-        }
-        let system = LocalSystem::new();
-        let installation =
-            Installation::of_this_process(&system, subject.environment, &options.directories).await.ok();
-        let others = match &installation {
-            Some(installation) => installation.others(&system).await,
-            None => Vec::new(),
-        };
-        let support = wiring::local_system(options).sandbox_support().await;
-        let sessions = health::check(options).await;
-        let mut notices = health.notices;
-        notices.extend(sessions.notes());
-        if !extent.settings_only {
-            all.extend(checks::sandbox(subject, support));
-            all.extend(checks::extensions(subject).await);
-            all.extend(match sessions.problems.as_slice() {
-                [] => vec![Check::ok("sessions", "sessions", sessions.line())],
-                problems => problems
-                    .iter()
-                    .map(|problem| {
-                        Check::error("sessions", "sessions", problem.clone())
-                            .next("tiller sessions repair --check")
-                    })
-                    .collect(),
-            });
-            all.push(checks::leases(subject).await);
-            all.push(checks::disk(subject));
-            all.extend(checks::editors(subject).await);
-            all.push(checks::install(installation.as_ref(), &others));
-            all.extend(checks::terminal(subject));
-        }
-        if extent.startup {
-            all.push(checks::startup(subject).await);
-        }
-        let issues: Vec<_> = all.iter().filter_map(Check::issue).collect();
-        let next_commands = next_commands(all.iter());
-        let directories = &options.directories;
-        let provider = health.default.as_deref().and_then(|id| id.split_once('/'));
-        Self {
-            version: env!("CARGO_PKG_VERSION"),
-            install: InstallRow {
-                method: installation.as_ref().map_or("unknown", |found| found.method.id()),
-                path: installation.as_ref().map(|found| found.binary.to_string()),
-                others_in_path: others.iter().map(ToString::to_string).collect(),
-            },
-            paths: Paths {
-                config: directories.config.to_string(),
-                data: directories.data.to_string(),
-                cache: directories.cache.to_string(),
-            },
-            default_provider: provider.map(|(provider, _)| provider.to_owned()),
-            default_model: health.default.clone(),
-            provider_auth_status: health.credentials,
-            checks: all,
-            issues,
-            next_commands,
-            notices,
-            fixed,
-            sandbox: sandbox_row(options, support),
-            providers: checks::providers(subject, subject.stores),
-            web: web::Status::of(options).to_json(),
-            sessions: sessions.as_json(),
-        }
+    }
+    let (mut all, _) = checks::files(subject).await;
+    all.push(checks::secrets(subject).await.0);
+    let health = checks::models(subject, extent.online).await;
+    all.extend(health.checks);
+    if extent.online {
+        all.extend(checks::online(subject).await);
+    }
+    let system = LocalSystem::new();
+    let installation =
+        Installation::of_this_process(&system, subject.environment, &options.directories).await.ok();
+    let others = match &installation {
+        Some(installation) => installation.others(&system).await,
+        None => Vec::new(),
+    };
+    let support = wiring::local_system(options).sandbox_support().await;
+    let sessions = health::check(options).await;
+    let mut notices = health.notices;
+    notices.extend(sessions.notes());
+    if !extent.settings_only {
+        all.extend(checks::sandbox(subject, support));
+        all.extend(checks::extensions(subject).await);
+        all.extend(match sessions.problems.as_slice() {
+            [] => vec![Check::ok("sessions", "sessions", sessions.line())],
+            problems => problems
+                .iter()
+                .map(|problem| {
+                    Check::error("sessions", "sessions", problem.clone())
+                        .next("tiller sessions repair --check")
+                })
+                .collect(),
+        });
+        all.push(checks::leases(subject).await);
+        all.push(checks::disk(subject));
+        all.extend(checks::editors(subject).await);
+        all.push(checks::install(installation.as_ref(), &others));
+        all.extend(checks::terminal(subject));
+    }
+    if extent.startup {
+        all.push(checks::startup(subject).await);
+    }
+    let issues: Vec<_> = all.iter().filter_map(Check::issue).collect();
+    let next_commands = next_commands(all.iter());
+    let directories = &options.directories;
+    let provider = health.default.as_deref().and_then(|id| id.split_once('/'));
+    DoctorReport {
+        version: env!("CARGO_PKG_VERSION"),
+        install: InstallRow {
+            method: installation.as_ref().map_or("unknown", |found| found.method.id()),
+            path: installation.as_ref().map(|found| found.binary.to_string()),
+            others_in_path: others.iter().map(ToString::to_string).collect(),
+        },
+        paths: Paths {
+            config: directories.config.to_string(),
+            data: directories.data.to_string(),
+            cache: directories.cache.to_string(),
+        },
+        default_provider: provider.map(|(provider, _)| provider.to_owned()),
+        default_model: health.default.clone(),
+        provider_auth_status: health.credentials,
+        checks: all,
+        issues,
+        next_commands,
+        notices,
+        fixed,
+        sandbox: sandbox_row(options, support),
+        providers: checks::providers(subject, subject.stores),
+        web: web::Status::of(options).to_json(),
+        sessions: sessions.as_json(),
     }
 }
 

@@ -103,7 +103,8 @@ fn is_built_in(name: &str) -> bool {
     ["local", "offline"].contains(&name) || known_provider(name).is_some_and(|known| known.built_in)
 }
 
-/// Returns a row for every provider. Sends no request; the catalogue knows what was discovered before.
+/// Returns a row for every provider. Sends no request; the catalogue knows what was discovered
+/// before.
 pub(crate) fn rows(
     options: &Options,
     environment: &Environment,
