@@ -43,7 +43,9 @@ pub(super) fn spelled(mut arguments: Vec<String>, root: &Command) -> Result<Vec<
         ["mcp", "gateway", ..] => words(&["mcp", "serve"]),
         ["mcp", "examples"] => words(&["mcp", "preset", "list"]),
         // `mcp:SERVER TOOL` calls the tool, unless there is a command of that name.
-        ["mcp", server] if root.find_subcommand("mcp").is_some_and(|mcp| mcp.find_subcommand(server).is_none()) => {
+        ["mcp", server]
+            if root.find_subcommand("mcp").is_some_and(|mcp| mcp.find_subcommand(server).is_none()) =>
+        {
             let Some(tool) = arguments.get(at + 1).filter(|tool| !tool.starts_with('-')).cloned() else {
                 return Ok(replaced(arguments, at, 1, words(&["mcp", "tools", server])));
             };
@@ -131,7 +133,9 @@ mod tests {
 
     #[test]
     fn a_key_is_never_an_argument() {
-        for line in ["tiller setup --provider openai --api-key sk", "tiller providers configure x --api-key=sk"] {
+        for line in
+            ["tiller setup --provider openai --api-key sk", "tiller providers configure x --api-key=sk"]
+        {
             let given: Vec<_> = line.split(' ').map(str::to_owned).collect();
             assert!(refuse_keys(&given).is_err(), "{line}");
         }

@@ -2,6 +2,7 @@
 
 use crate::{
     answer::{Console, Failure, Kind},
+    args::PrintArgs,
     environment::Environment,
     exit::Exit,
 };
@@ -12,6 +13,8 @@ use anyhow::Result;
 pub(crate) struct InterfaceOptions {
     /// The prompt that is sent at once.
     pub(crate) prompt: Option<String>,
+    /// All flags.
+    pub(crate) args: PrintArgs,
 }
 
 /// Opens the interface; returns when the user leaves it.
@@ -24,8 +27,9 @@ pub(crate) async fn run(
     _console: &Console,
 ) -> Result<Exit> {
     let prompt = options.prompt.as_deref().unwrap_or("PROMPT");
+    let model = options.args.session.model.map(|model| format!(" -m {model}")).unwrap_or_default();
     Err(Failure::new(Kind::NotAvailable, "the interface in the terminal is not available yet")
         .hint("a prompt runs without it, and prints the answer")
-        .next(format!("tiller -p '{prompt}'"))
+        .next(format!("tiller -p '{prompt}'{model}"))
         .into())
 }

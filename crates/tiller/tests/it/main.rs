@@ -21,6 +21,7 @@ mod editor;
 mod first_use;
 mod golden;
 mod headless;
+mod headless_flags;
 mod home;
 mod integrations;
 mod killed;
