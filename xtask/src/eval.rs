@@ -18,6 +18,7 @@ mod selftest;
 mod table;
 mod task;
 mod tools;
+mod wide;
 
 use crate::arguments::Arguments;
 use crate::document;
@@ -59,6 +60,8 @@ usage: cargo xtask eval --model MODEL [--agent AGENT] [--tasks WORDS] [--split t
   --logs FOLDER        keeps what was said on both wires
   --binary PATH        Tiller's binary, instead of building the debug one
   --self-test          whether each check fails on the untouched project and passes with the reference solution
+  --wide               the tasks of eval/wide, in which subagents help, instead of those of eval/tasks
+  --scripted           the tasks of eval/wide with a script as the model, with and without subagents: compares costs
   --list               the tasks
   --table              the results as a table
   --write              the same, into docs/evaluation.md
@@ -80,12 +83,14 @@ struct Options {
     results: PathBuf,
     logs: Option<PathBuf>,
     binary: Option<PathBuf>,
+    wide: bool,
     action: Action,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Run,
+    Scripted,
     SelfTest,
     List,
     Table,
@@ -110,9 +115,14 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
             let content = format!("\n{}\n\n", table.trim());
             return document::rewrite(&root().join(DOCUMENT), MARKERS, &content);
         }
-        Action::List | Action::Run => {}
+        Action::List | Action::Run | Action::Scripted => {}
     }
     let tasks = chosen(&options)?;
+    if options.action == Action::Scripted {
+        let binary = options.binary.clone().map_or_else(debug_binary, Ok)?;
+        println!("{}", wide::compare(&tasks, &binary)?);
+        return Ok(());
+    }
     if options.action == Action::List {
         for task in tasks {
             let peers = if task.peers { " peers" } else { "" };
@@ -141,7 +151,8 @@ pub(crate) fn self_test() -> Result<()> {
 }
 
 fn chosen(options: &Options) -> Result<Vec<Task>> {
-    let mut tasks = task::all(&root().join("eval/tasks"))?;
+    let directory = if options.wide { task::WIDE } else { task::TASKS };
+    let mut tasks = task::all(&root().join(directory))?;
     tasks.retain(|task| options.tasks.as_ref().is_none_or(|words| task.is_meant(words)));
     tasks.retain(|task| match options.split.as_deref() {
         Some("tuned") => task.split == Split::Tuned,
@@ -248,6 +259,7 @@ fn parse(args: &[&str]) -> Result<Options> {
         results: root().join(RESULTS),
         logs: None,
         binary: None,
+        wide: false,
         action: Action::Run,
     };
     let mut args = Arguments::new(args);
@@ -272,6 +284,8 @@ fn parse(args: &[&str]) -> Result<Options> {
             "--results" => options.results = args.path()?,
             "--logs" => options.logs = Some(args.path()?),
             "--binary" => options.binary = Some(args.path()?),
+            "--wide" => options.wide = true,
+            "--scripted" => (options.wide, options.action) = (true, Action::Scripted),
             "--self-test" => options.action = Action::SelfTest,
             "--list" => options.action = Action::List,
             "--table" => options.action = Action::Table,
@@ -294,6 +308,8 @@ mod tests {
             (Some("local/m"), 3, Action::Run)
         );
         assert_eq!(parse(&["--self-test"]).unwrap().action, Action::SelfTest);
+        let scripted = parse(&["--scripted"]).unwrap();
+        assert!(scripted.wide && scripted.action == Action::Scripted);
         for bad in [&["--seeds", "many"][..], &["--split", "half"], &["--model"], &["tasks"]] {
             assert!(parse(bad).is_err(), "{bad:?}");
         }

@@ -14,6 +14,7 @@ mod prompt;
 mod results;
 mod running_program;
 mod suites;
+mod swarm;
 
 use crate::arguments::Arguments;
 use crate::process::{debug_binary, run_parallel, target_dir};
@@ -39,7 +40,7 @@ usage: cargo xtask faults [--points N] [--seed S] [--binary PATH] [--only NAME]â
   --points N     how often the program is killed, 300 by default
   --seed S       which moments; printed with every run
   --binary PATH  kill this binary instead of building the debug one
-  --only NAME    one of: agent, acp (every operation fails, in tests); local, unconfined, delegated, servers (kills). May be repeated
+  --only NAME    one of: agent, acp (every operation fails, in tests); local, unconfined, delegated, servers, swarm (kills). May be repeated
 ";
 
 /// The command-line options.

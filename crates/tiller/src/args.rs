@@ -24,7 +24,7 @@ pub(crate) use mcp::{
     Add, Called, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
 pub(crate) use memory::{MemoryCommand, MemoryFilter};
-pub(crate) use prompt::{OutputFormat, PrintArgs};
+pub(crate) use prompt::{OutputFormat, PrintArgs, ScreenMode};
 pub(crate) use read::Instead;
 pub(crate) use skills::SkillsCommand;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};

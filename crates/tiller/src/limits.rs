@@ -13,7 +13,7 @@ pub(crate) const STDIN_WAIT: Duration = Duration::from_secs(3);
 /// The largest prompt that is read from stdin, in bytes.
 pub(crate) const PROMPT_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest image of `--image`, in bytes; models' providers refuse larger ones.
-pub(crate) const IMAGE_BYTES: usize = 3_750_000;
+pub(crate) const PROMPT_IMAGE_BYTES: usize = 3_750_000;
 /// How many mistakes of an answer against `--output-schema` the model is shown.
 pub(crate) const SCHEMA_ERRORS: usize = 10;
 /// How often the line about the progress of a run is drawn.
@@ -73,3 +73,15 @@ pub(crate) const BROWSER_OUTPUT_BYTES: usize = 4 * 1024;
 /// How many task polls the event loop runs between two checks for I/O, timers and wake-ups from
 /// other threads.
 pub(crate) const EVENT_INTERVAL: u32 = 8;
+
+/// The files of a project that the terminal interface completes.
+pub(crate) const COMPLETED_FILES: usize = 200_000;
+
+/// The largest image that a prompt of the terminal interface carries, in bytes.
+pub(crate) const IMAGE_BYTES: u64 = 20 << 20;
+
+/// How much of a clipboard program's error output is kept, in bytes.
+pub(crate) const CLIPBOARD_ERROR_BYTES: usize = 4 << 10;
+
+/// The prompts that the history keeps.
+pub(crate) const HISTORY_ENTRIES: usize = 10_000;

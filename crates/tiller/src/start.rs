@@ -4,7 +4,7 @@ use crate::{
     answer::{Console, Failure, Kind, schemas},
     args::{
         AcpArgs, Cli, Command, Instead, IntegrationsCommand, LuaCommand, McpCommand, OutputFormat, PrintArgs,
-        SchemaCommand, SessionArgs, SessionsCommand, SetupArgs, wishes,
+        SchemaCommand, ScreenMode, SessionArgs, SessionsCommand, SetupArgs, wishes,
     },
     config::{self, Flags},
     demo, directories, doctor,
@@ -14,9 +14,9 @@ use crate::{
     failure::usage,
     headless::{self, Overrides, ProgressKind, Run, SessionChoice, given::AnswerSchema},
     integrations,
-    interface::{self, InterfaceOptions},
+    interface::{self, Connected, FirstSession, InterfaceOptions},
     limits, logging, mcp, memory, models,
-    options::Options,
+    options::{Options, ScreenChoice},
     permissions, screen,
     scripts::{self, Callable},
     services::Services,
@@ -300,7 +300,7 @@ async fn prompted(
     let opens = args.print.is_none() && format == OutputFormat::Text && on_terminal;
     let picks = matches!(args.resume, Some(None)) && on_terminal && given.is_none();
     if args.interactive || opens || picks {
-        return interface::run(InterfaceOptions { prompt: given, args }, environment, console).await;
+        return open_interface(args, given, picks, environment, console).await;
     }
     if given.is_none() && args.print.is_none() && !headless::prompt::is_piped() {
         return Err(Failure::new(
@@ -317,13 +317,9 @@ async fn prompted(
     };
     let cwd = environment::current_dir()?;
     let files = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
-    let system_prompt = match args.system_prompt {
-        Some(text) => Some(headless::given::text(files.as_ref(), &cwd, "--system-prompt", text).await?),
-        None => None,
-    };
+    let texts = PromptTexts::read(&args, &cwd).await?;
     let mut append = headless::NO_USER.to_owned();
-    if let Some(text) = args.append_system_prompt {
-        let text = headless::given::text(files.as_ref(), &cwd, "--append-system-prompt", text).await?;
+    if let Some(text) = texts.appended {
         append = format!("{text}\n\n{append}");
     }
     let schema = match &args.output_schema {
@@ -354,7 +350,7 @@ async fn prompted(
         .map(|model| config::check_model(model).map_err(|problem| usage(format!("--model {problem}"))))
         .collect::<Result<Vec<_>>>()?;
     let mut flags = Flags {
-        system_prompt,
+        system_prompt: texts.system,
         answer_schema: schema.as_ref().map(|schema| schema.schema.clone()),
         allow: args.allow,
         deny: args.deny,
@@ -421,6 +417,75 @@ async fn prompted(
         progress,
     };
     headless::run(&app.runtime, wiring::local_system(&options), run).await
+}
+
+/// Opens the interface in the terminal.
+async fn open_interface(
+    args: PrintArgs,
+    given: Option<String>,
+    picks: bool,
+    environment: &Environment,
+    console: &Console,
+) -> Result<Exit> {
+    // With -i a pipe is context, and keys come from the terminal.
+    let prompt = match headless::prompt::is_piped() && !args.no_stdin {
+        true => headless::prompt::read(given, false, None).await?,
+        false => given,
+    };
+    let cwd = environment::current_dir()?;
+    let texts = PromptTexts::read(&args, &cwd).await?;
+    let flags = Flags {
+        system_prompt: texts.system,
+        allow: args.allow,
+        deny: args.deny,
+        ..flags(&args.session, texts.appended, args.max_turns)?
+    };
+    let Resolved { settings, options, cwd, .. } = resolve_settings(environment, flags).await?;
+    let storage = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
+    let providers = Extensions::new(&settings, &options, environment).tool_providers();
+    let app = wiring::wire(&settings, &options, storage, providers)?;
+    let session = match (args.session_id, args.resume) {
+        (Some(id), _) | (None, Some(Some(id))) => {
+            FirstSession::This(sessions::resolve_session_id(&app.runtime, &id, &cwd).await?)
+        }
+        (None, Some(None)) if picks => FirstSession::Chosen,
+        (None, Some(None)) => FirstSession::Last,
+        (None, None) if args.latest => FirstSession::Last,
+        (None, None) => FirstSession::New,
+    };
+    let wanted = InterfaceOptions {
+        prompt,
+        session,
+        take_over: args.take_over,
+        screen: args.screen.map(|screen| match screen {
+            ScreenMode::Inline => ScreenChoice::Inline,
+            ScreenMode::Full => ScreenChoice::Full,
+            ScreenMode::Plain => ScreenChoice::Plain,
+        }),
+        no_animation: args.no_animation,
+    };
+    let connected = Connected { app: &app, options: &options, cwd: &cwd, environment };
+    interface::run(wanted, connected, console).await
+}
+
+/// The texts for the system prompt, from the flags or the files that they name.
+struct PromptTexts {
+    system: Option<String>,
+    appended: Option<String>,
+}
+
+impl PromptTexts {
+    async fn read(args: &PrintArgs, cwd: &AbsPath) -> Result<Self> {
+        let files = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
+        let read = async |flag: &str, given: &Option<String>| match given {
+            Some(text) => headless::given::text(files.as_ref(), cwd, flag, text.clone()).await.map(Some),
+            None => Ok(None),
+        };
+        Ok(Self {
+            system: read("--system-prompt", &args.system_prompt).await?,
+            appended: read("--append-system-prompt", &args.append_system_prompt).await?,
+        })
+    }
 }
 
 /// Resolves the layers of settings and logs what was ignored.

@@ -25,6 +25,10 @@ pub enum Input {
         /// The row, from 0.
         row: u16,
     },
+    /// A line was typed. Only in plain mode.
+    Line(String),
+    /// The terminal has taken everything, after a frame was refused because it had not.
+    Ready,
 }
 
 /// A key with its modifiers.

@@ -7,8 +7,10 @@
 //!
 //! Read `app/mod.rs` first.
 
+pub mod app;
 pub mod client;
 pub mod composer;
+pub mod diff;
 pub mod driver;
 pub mod field;
 pub mod fuzzy;
@@ -18,5 +20,12 @@ pub mod keys;
 pub mod limits;
 pub mod look;
 pub mod markdown;
+pub mod panel;
+pub mod picker;
+pub mod run;
+pub mod screens;
+pub mod shown;
+pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod transcript;

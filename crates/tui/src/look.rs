@@ -2,9 +2,10 @@
 
 use crate::{limits::PROSE_CELLS, text::clean, text::measure::Measure, theme::Role, theme::Theme};
 use ratatui_core::{style::Style, text::Span};
+use std::borrow::Cow;
 
 /// The appearance that rows are made for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     /// The theme.
     pub theme: Theme,
@@ -14,6 +15,20 @@ pub struct Look {
     pub measure: Measure,
     /// Whether the rows are for `plain`: lines of words, which the terminal or a screen reader wraps.
     pub plain: bool,
+    /// The key that shows what is folded, for hints.
+    pub unfold_key: Cow<'static, str>,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            theme: Theme::default(),
+            width: 80,
+            measure: Measure::default(),
+            plain: false,
+            unfold_key: Cow::Borrowed("ctrl+o"),
+        }
+    }
 }
 
 impl Look {

@@ -3,7 +3,7 @@
 
 use super::judge::{Verdict, judge};
 use super::run_directory::{RunDirectory, copy};
-use super::task::{Check, Task, all};
+use super::task::{Check, TASKS, Task, WIDE, all};
 use super::tools;
 use crate::process::{root, run_parallel};
 use anyhow::{Context, Result, bail};
@@ -13,7 +13,8 @@ const WORKERS: usize = 2;
 
 /// Tests all selected tasks.
 pub(crate) fn run(meant: Option<&str>) -> Result<()> {
-    let mut tasks = all(&root().join("eval/tasks"))?;
+    let mut tasks = all(&root().join(TASKS))?;
+    tasks.extend(all(&root().join(WIDE))?);
     tasks.retain(|task| meant.is_none_or(|words| task.is_meant(words)));
     let path = tools::path();
     let scratch = tempfile::Builder::new().prefix("tiller-eval-test-").tempdir()?;

@@ -1,10 +1,15 @@
-//! The tasks of `eval/tasks`: a prompt, a small project, and a check of the result.
+//! The tasks of `eval/tasks` and `eval/wide`: a prompt, a small project, and a check of the result.
 
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 use serde::Deserialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+/// The directory of the tasks, in the workspace.
+pub(super) const TASKS: &str = "eval/tasks";
+/// The directory of the tasks in which subagents help.
+pub(super) const WIDE: &str = "eval/wide";
 
 /// The kind of work in a task.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -253,7 +258,7 @@ mod tests {
     /// compared.
     #[test]
     fn both_halves_have_the_same_kinds_and_languages() {
-        let tasks = all(&root().join("eval/tasks")).unwrap();
+        let tasks = all(&root().join(TASKS)).unwrap();
         assert_eq!(tasks.len(), 48);
         assert_eq!(tasks.iter().filter(|task| task.peers).count(), 12);
         for kind in Kind::ALL {

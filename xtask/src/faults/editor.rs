@@ -3,6 +3,7 @@
 
 use super::home::Home;
 use super::kill_moment::KillMoment;
+use super::swarm::reported::Reported;
 use crate::peers::client::{Answer, Host};
 use crate::peers::terminals::Terminals;
 use serde_json::{Value, json};
@@ -20,6 +21,16 @@ pub(super) fn kill(child: &SharedChild) {
     child.lock().expect("no thread panics with the lock held").kill().ok();
 }
 
+/// Kills the program after a delay. A separate thread waits, so that requests are answered
+/// meanwhile.
+pub(super) fn kill_after(child: &SharedChild, time: Duration) {
+    let child = Arc::clone(child);
+    std::thread::spawn(move || {
+        wait(time);
+        kill(&child);
+    });
+}
+
 /// Waits without sleeping: the delay is shorter than the scheduler's resolution.
 fn wait(time: Duration) {
     let until = Instant::now() + time;
@@ -28,11 +39,26 @@ fn wait(time: Duration) {
     }
 }
 
+/// What the program has reported.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// The last state of each call.
+    pub(super) calls: BTreeMap<String, String>,
+    pub(super) agents: Reported,
+}
+
+impl Seen {
+    /// Adds what another process reported.
+    pub(super) fn extend(&mut self, later: Self) {
+        self.calls.extend(later.calls);
+        self.agents.extend(later.agents);
+    }
+}
+
 /// The editor's side of the protocol.
 pub(super) struct Editor {
     pub(super) terminals: Terminals,
-    /// The last reported state of each call.
-    pub(super) calls: BTreeMap<String, String>,
+    pub(super) seen: Seen,
     child: SharedChild,
     kill_moment: Option<KillMoment>,
     home: Arc<Home>,
@@ -44,8 +70,8 @@ pub(super) struct Editor {
 
 impl Editor {
     pub(super) fn new(child: SharedChild, kill_moment: Option<KillMoment>, home: Arc<Home>) -> Self {
-        let (terminals, calls) = (Terminals::default(), BTreeMap::new());
-        Self { terminals, calls, child, kill_moment, home, open: false, lines: 0, calls_started: 0 }
+        let (terminals, seen) = (Terminals::default(), Seen::default());
+        Self { terminals, seen, child, kill_moment, home, open: false, lines: 0, calls_started: 0 }
     }
 
     /// Marks the session as open: from now on lines and calls are counted.
@@ -57,24 +83,15 @@ impl Editor {
         let (Some(id), Some(status)) = (update["toolCallId"].as_str(), update["status"].as_str()) else {
             return;
         };
-        let before = self.calls.insert(id.to_owned(), status.to_owned());
+        let before = self.seen.calls.insert(id.to_owned(), status.to_owned());
         let begins = self.open && status == "in_progress" && before.as_deref() != Some(status);
         self.calls_started += u64::from(begins);
         if let Some(KillMoment::Call(call, time)) = self.kill_moment
             && begins
             && call == self.calls_started
         {
-            self.kill_after(time);
+            kill_after(&self.child, time);
         }
-    }
-
-    /// Kills after a delay. A separate thread waits, so that requests are answered meanwhile.
-    fn kill_after(&self, time: Duration) {
-        let child = Arc::clone(&self.child);
-        std::thread::spawn(move || {
-            wait(time);
-            kill(&child);
-        });
     }
 
     fn create(&mut self, params: &Value) -> Result<Value, String> {
@@ -110,10 +127,11 @@ impl Host for Editor {
             && self.open
             && number == self.lines
         {
-            self.kill_after(time);
+            kill_after(&self.child, time);
         }
         let message: Value = serde_json::from_str(line).unwrap_or_default();
         self.note(&message["params"]["update"]);
+        self.seen.agents.note(&message);
     }
 }
 

@@ -5,7 +5,7 @@ use super::results::Failure;
 use crate::leftovers;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
@@ -18,9 +18,6 @@ use tempfile::TempDir;
 const GRACE: Duration = Duration::from_secs(2);
 /// The variable in the environment of all processes of a story.
 const MARK: &str = "TILLER_FAULTS_STORY";
-/// The files to which each prompt appends its number once: by a command, by an edit, by a server.
-const RECORD_FILES: [&str; 3] = ["ran", "log.txt", "acts"];
-
 /// An MCP server that records each call in the file named by its argument.
 const SERVER: &str = r#"#!/bin/sh
 while read -r line; do
@@ -151,15 +148,13 @@ impl Home {
         names
     }
 
-    /// Returns which effects happened twice, and which were reported but never happened.
-    pub(super) fn effects(&self, kind: Kind, answered: &[u64]) -> Result<Vec<(Failure, String)>> {
+    /// Returns which effects happened twice, and which of those in `done` never happened.
+    pub(super) fn effects(&self, kind: Kind, done: &[String]) -> Result<Vec<(Failure, String)>> {
         let mut failures = Vec::new();
-        for file_name in
-            RECORD_FILES.into_iter().filter(|file_name| kind == Kind::Servers || *file_name != "acts")
-        {
+        for file_name in kind.record_files() {
             let text = match std::fs::read_to_string(self.project().join(file_name)) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-                text => text.with_context(|| file_name.to_owned())?,
+                text => text.with_context(|| (*file_name).to_owned())?,
             };
             let mut counts: HashMap<&str, usize> = HashMap::new();
             text.lines().for_each(|line| *counts.entry(line).or_default() += 1);
@@ -167,20 +162,20 @@ impl Home {
             failures.extend(
                 twice.map(|(line, count)| (Failure::DoubleRun, format!("{file_name}: {line} {count} times"))),
             );
-            let missing = answered.iter().filter(|number| !counts.contains_key(number.to_string().as_str()));
-            failures.extend(
-                missing.map(|number| (Failure::Loss, format!("{file_name}: {number} was never done"))),
-            );
+            let missing = done.iter().filter(|what| !counts.contains_key(what.as_str()));
+            failures
+                .extend(missing.map(|what| (Failure::Loss, format!("{file_name}: {what} was never done"))));
         }
         Ok(failures)
     }
 
     /// Returns the files in the project that no call has created.
-    pub(super) fn stray_files(&self) -> Vec<String> {
-        let known: HashSet<&str> = RECORD_FILES.into_iter().collect();
+    pub(super) fn stray_files(&self, kind: Kind) -> Vec<String> {
+        let is_known =
+            |name: &str| kind.record_files().contains(&name) || name == "log.txt" || name.starts_with("new-");
         let Ok(entries) = std::fs::read_dir(self.project()) else { return vec!["no project".to_owned()] };
         let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
-        names.filter(|name| !known.contains(name.as_str()) && !name.starts_with("new-")).collect()
+        names.filter(|name| !is_known(name)).collect()
     }
 }
 
@@ -195,10 +190,10 @@ mod tests {
         write("ran", "1\n2\n2\n");
         write("log.txt", "1\n2\n3\nend\n");
         write("new-1.txt", "");
-        assert_eq!(home.stray_files(), Vec::<String>::new());
+        assert_eq!(home.stray_files(Kind::Local), Vec::<String>::new());
         write(".tiller-0.tmp", "");
-        assert_eq!(home.stray_files(), [".tiller-0.tmp"]);
-        let failures = home.effects(Kind::Local, &[1, 2, 3]).unwrap();
+        assert_eq!(home.stray_files(Kind::Local), [".tiller-0.tmp"]);
+        let failures = home.effects(Kind::Local, &["1", "2", "3"].map(str::to_owned)).unwrap();
         let texts: Vec<_> = failures.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(texts, ["ran: 2 2 times", "ran: 3 was never done"]);
     }

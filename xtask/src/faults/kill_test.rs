@@ -1,16 +1,17 @@
 //! A session that is killed repeatedly, and the checks after each restart.
 
+use super::editor::{Seen, kill_after};
 use super::home::Home;
 use super::kill_moment::{KillMoment, Random};
 use super::kind::Kind;
 use super::model::Model;
-use super::prompt::{self, done};
+use super::prompt::{self, Extra, done};
 use super::results::{Failure, ResultRow};
 use super::running_program::RunningProgram;
 use crate::peers::client::Reply;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,12 +58,15 @@ pub(super) fn play(plan: Plan, binary: &Path, model: &Model) -> ResultRow {
         Ok(home) => KillTest {
             home: Arc::new(home),
             binary,
+            model,
+            name: name.clone(),
             base_url: model.base_url(plan.kind, &name),
             kind: plan.kind,
             session: None,
             prompts_sent: 0,
             answered: Vec::new(),
-            calls: BTreeMap::new(),
+            seen: Seen::default(),
+            compared: BTreeSet::new(),
             stray_files: Vec::new(),
             failures: Vec::new(),
         },
@@ -73,7 +77,7 @@ pub(super) fn play(plan: Plan, binary: &Path, model: &Model) -> ResultRow {
     };
     let mut random = Random::new(plan.seed);
     for point in 0..plan.points {
-        let kill_moment = KillMoment::random(point + plan.number, &mut random);
+        let kill_moment = KillMoment::random(plan.kind, point + plan.number, &mut random);
         results.points += 1;
         let waiting = kill_test.prompts_sent - kill_test.answered.len() as u64;
         let played = kill_test.kill_and_restart(kill_moment);
@@ -100,6 +104,8 @@ pub(super) fn play(plan: Plan, binary: &Path, model: &Model) -> ResultRow {
 struct KillTest<'a> {
     home: Arc<Home>,
     binary: &'a Path,
+    model: &'a Model,
+    name: String,
     base_url: String,
     kind: Kind,
     /// The session's id, once the program has returned it.
@@ -108,8 +114,10 @@ struct KillTest<'a> {
     prompts_sent: u64,
     /// The prompts that were answered.
     answered: Vec<u64>,
-    /// The last reported state of each call.
-    calls: BTreeMap<String, String>,
+    /// What the processes have reported.
+    seen: Seen,
+    /// The subagents whose results were compared with what was reported.
+    compared: BTreeSet<String>,
     /// The unexpected files found so far, each of which is reported once.
     stray_files: Vec<String>,
     failures: Vec<(Failure, String)>,
@@ -127,8 +135,10 @@ impl KillTest<'_> {
     /// Runs a process that is killed, and another that shows what has survived.
     fn kill_and_restart(&mut self, kill_moment: KillMoment) -> Result<()> {
         let mut running_program = self.running_program(Some(kill_moment))?;
-        let used = self.use_session(&mut running_program, PROMPTS, kill_moment.command_of());
-        self.calls.extend(running_program.kill_and_drain());
+        self.arm(&running_program, kill_moment);
+        let used =
+            self.use_session(&mut running_program, &prompts(self.kind, kill_moment), Some(kill_moment));
+        self.seen.extend(running_program.kill_and_drain());
         if let Err(error) = used {
             let text = format!("{error:#}");
             // Any other error is a consequence of the kill.
@@ -141,18 +151,22 @@ impl KillTest<'_> {
         }
 
         let mut running_program = self.running_program(None)?;
-        let used = self.use_session(&mut running_program, 1, None);
+        let used = self.use_session(&mut running_program, &[Extra::Nothing], None);
         if let Err(error) = used {
-            self.calls.extend(running_program.kill_and_drain());
+            self.seen.extend(running_program.kill_and_drain());
             return Err(error.context("after the kill"));
         }
-        running_program.end_normally()?;
+        self.seen.extend(running_program.end_normally()?);
         for orphan in self.home.orphans() {
             self.add_failure(Failure::Orphan, format!("`{orphan}` survived a normal exit"));
         }
-        let effects = self.home.effects(self.kind, &self.answered)?;
+        let done = match self.kind {
+            Kind::Swarm => self.seen.agents.done(),
+            _ => self.answered.iter().map(u64::to_string).collect(),
+        };
+        let effects = self.home.effects(self.kind, &done)?;
         self.failures.extend(effects);
-        for name in self.home.stray_files() {
+        for name in self.home.stray_files(self.kind) {
             if !self.stray_files.contains(&name) {
                 self.add_failure(Failure::StrayFile, format!("{name} remained in the project"));
                 self.stray_files.push(name);
@@ -161,13 +175,24 @@ impl KillTest<'_> {
         Ok(())
     }
 
-    /// Opens the session, checks its replay, and sends prompts; the command of prompt `waits` runs
-    /// longer.
+    /// Prepares a kill at a command of a subagent.
+    fn arm(&self, running_program: &RunningProgram, kill_moment: KillMoment) {
+        let KillMoment::Command(number, time) = kill_moment else { return };
+        let (child, mut left) = (running_program.child(), number);
+        self.model.on_command(&self.name, move || {
+            if left == 1 {
+                kill_after(&child, time);
+            }
+            left = left.saturating_sub(1);
+        });
+    }
+
+    /// Opens the session, checks its replay, and sends prompts.
     fn use_session(
         &mut self,
         running_program: &mut RunningProgram,
-        prompts: u64,
-        waits: Option<u64>,
+        prompts: &[Extra],
+        kill_moment: Option<KillMoment>,
     ) -> Result<()> {
         running_program.initialize()?;
         let servers = self.home.servers(self.kind);
@@ -182,6 +207,7 @@ impl KillTest<'_> {
                 let load = json!({ "sessionId": id, "cwd": self.home.project(), "mcpServers": servers });
                 let reply = running_program.ask("session/load", &load)?;
                 self.check(&reply);
+                self.check_agents(running_program, false)?;
                 let listed = running_program.ask("session/list", &json!({}))?;
                 let is_it = |session: &Value| session["sessionId"] == id.as_str();
                 if !self.answered.is_empty()
@@ -192,17 +218,41 @@ impl KillTest<'_> {
             }
         }
         running_program.opened();
-        for index in 0..prompts {
+        for extra in prompts {
             self.prompts_sent += 1;
             let number = self.prompts_sent;
-            let content = json!([{ "type": "text", "text": prompt::prompt(number, waits == Some(index)) }]);
+            let content = json!([{ "type": "text", "text": prompt::prompt(number, *extra) }]);
             let params = json!({ "sessionId": self.session, "prompt": content });
+            if let Some(KillMoment::Prompt(time)) = kill_moment {
+                kill_after(&running_program.child(), time);
+            }
             let reply = running_program.ask("session/prompt", &params)?;
             self.answered.push(number);
             if reply.result["stopReason"] != "end_turn" {
                 self.add_failure(Failure::Broken, format!("step {number} ended with {}", reply.result));
             }
         }
+        self.check_agents(running_program, true)
+    }
+
+    /// Compares the subagents with what was reported of them. If `all_ended`, those that had been
+    /// interrupted must have been resumed and ended.
+    fn check_agents(&mut self, running_program: &mut RunningProgram, all_ended: bool) -> Result<()> {
+        if self.kind != Kind::Swarm {
+            return Ok(());
+        }
+        let session = json!({ "sessionId": self.session });
+        let listed = running_program.ask("_tiller/subagents/list", &session)?;
+        let mut problems = self.seen.agents.check(&listed.result["stats"], all_ended);
+        let new: Vec<String> =
+            self.seen.agents.ended().filter(|id| !self.compared.contains(*id)).map(str::to_owned).collect();
+        for id in new {
+            let named = json!({ "sessionId": self.session, "id": id });
+            let found = running_program.ask("_tiller/subagents/get", &named)?;
+            problems.extend(self.seen.agents.check_result(&id, &found.result));
+            self.compared.insert(id);
+        }
+        self.failures.extend(problems.into_iter().map(|problem| (Failure::Loss, problem)));
         Ok(())
     }
 
@@ -211,7 +261,7 @@ impl KillTest<'_> {
         let replayed = Replay::of(reply);
         let mut failures = Vec::new();
         for number in 1..=self.prompts_sent {
-            let (prompt, answer) = (prompt::prompt(number, false), done(number));
+            let (prompt, answer) = (prompt::prompt(number, Extra::Nothing), done(number));
             let count = replayed.prompts.iter().filter(|text| **text == prompt).count();
             let answered = self.answered.contains(&number);
             if count > 1 || (answered && count == 0) {
@@ -221,7 +271,7 @@ impl KillTest<'_> {
                 failures.push((Failure::Loss, format!("{answer:?} is missing from the replay")));
             }
         }
-        for (id, state) in &self.calls {
+        for (id, state) in &self.seen.calls {
             match replayed.calls.get(id) {
                 None => failures.push((
                     Failure::Loss,
@@ -240,6 +290,15 @@ impl KillTest<'_> {
         }
         self.failures.append(&mut failures);
     }
+}
+
+/// Returns the prompts for a process that is killed.
+fn prompts(kind: Kind, kill_moment: KillMoment) -> Vec<Extra> {
+    if kind == Kind::Swarm {
+        return vec![Extra::Swarm];
+    }
+    let waits = kill_moment.command_of();
+    (0..PROMPTS).map(|index| if waits == Some(index) { Extra::Wait } else { Extra::Nothing }).collect()
 }
 
 fn ends(state: &str) -> bool {
@@ -265,7 +324,7 @@ impl Replay {
             let id = update["messageId"].as_str();
             let kind = update["sessionUpdate"].as_str().unwrap_or_default();
             match kind {
-                "user_message_chunk" => replayed.prompts.push(prompt::without_waiting(text).to_owned()),
+                "user_message_chunk" => replayed.prompts.push(prompt::bare(text)),
                 "agent_message_chunk" => match replayed.answers.last_mut() {
                     Some(last) if message == id => last.push_str(text),
                     _ => replayed.answers.push(text.to_owned()),
@@ -295,7 +354,7 @@ mod tests {
         let plans = Plan::all(&Kind::ALL, 100, 7);
         assert_eq!(plans.iter().map(|plan| plan.points).sum::<usize>(), 100);
         let of = |kind| plans.iter().filter(|plan| plan.kind == kind).map(|plan| plan.points).sum::<usize>();
-        assert_eq!(Kind::ALL.map(of), [25, 25, 25, 25]);
+        assert_eq!(Kind::ALL.map(of), [20; 5]);
         let mut seeds: Vec<_> = plans.iter().map(|plan| plan.seed).collect();
         seeds.sort_unstable();
         seeds.dedup();

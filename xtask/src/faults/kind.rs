@@ -11,10 +11,13 @@ pub(super) enum Kind {
     Delegated,
     /// An MCP server in addition to local tools.
     Servers,
+    /// A tree of subagents, with local tools.
+    Swarm,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 4] = [Self::Local, Self::Unconfined, Self::Delegated, Self::Servers];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Local, Self::Unconfined, Self::Delegated, Self::Servers, Self::Swarm];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -22,6 +25,16 @@ impl Kind {
             Self::Unconfined => "unconfined",
             Self::Delegated => "delegated",
             Self::Servers => "servers",
+            Self::Swarm => "swarm",
+        }
+    }
+
+    /// The files in which effects count their runs: of a command, of an edit, of a server.
+    pub(super) fn record_files(self) -> &'static [&'static str] {
+        match self {
+            Self::Local | Self::Unconfined | Self::Delegated => &["ran", "log.txt"],
+            Self::Servers => &["ran", "log.txt", "acts"],
+            Self::Swarm => &["ran"],
         }
     }
 

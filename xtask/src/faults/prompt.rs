@@ -1,23 +1,48 @@
 //! The prompts of a story and the model's final text for each. The kill test writes prompts and
 //! compares answers; the model reads the prompts.
 
-/// The suffix of a prompt whose command is to be killed.
-const WAITING: &str = " and wait";
-
-/// Returns the text of prompt `number`. The command of a prompt that waits runs longer.
-pub(super) fn prompt(number: u64, waits: bool) -> String {
-    format!("step {number}{}", if waits { WAITING } else { "" })
+/// What a prompt requests in addition to an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extra {
+    Nothing,
+    /// Its command runs longer, because it is to be killed.
+    Wait,
+    /// A tree of subagents.
+    Swarm,
 }
 
-/// Reads the number of the first prompt in a text, and whether its command runs longer.
-pub(super) fn parse(text: &str) -> Option<(u64, bool)> {
-    let digits: String = text.split_once("step ")?.1.chars().take_while(char::is_ascii_digit).collect();
-    Some((digits.parse().ok()?, text.contains(WAITING)))
+impl Extra {
+    const ALL: [Self; 3] = [Self::Nothing, Self::Wait, Self::Swarm];
+
+    /// The end of the prompt's text.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Wait => " and wait",
+            Self::Swarm => " with a swarm",
+        }
+    }
 }
 
-/// Returns a prompt without the suffix of those that wait.
-pub(super) fn without_waiting(text: &str) -> &str {
-    text.trim_end_matches(WAITING)
+/// Returns the text of prompt `number`.
+pub(super) fn prompt(number: u64, extra: Extra) -> String {
+    format!("step {number}{}", extra.suffix())
+}
+
+/// Reads the number of the first prompt in a text, and what it requests.
+pub(super) fn parse(text: &str) -> Option<(u64, Extra)> {
+    let rest = text.split_once("step ")?.1;
+    let digits = rest.chars().take_while(char::is_ascii_digit).count();
+    let (number, rest) = rest.split_at(digits);
+    let has = |extra: &Extra| rest.starts_with(extra.suffix());
+    // Every text starts with the empty suffix, so that one comes last.
+    let extra = Extra::ALL.into_iter().rev().find(has).unwrap_or(Extra::Nothing);
+    Some((number.parse().ok()?, extra))
+}
+
+/// Returns a prompt without what it requests in addition.
+pub(super) fn bare(text: &str) -> String {
+    parse(text).map_or_else(|| text.to_owned(), |(number, _)| prompt(number, Extra::Nothing))
 }
 
 /// Returns the model's final text for a prompt.
@@ -31,10 +56,10 @@ mod tests {
 
     #[test]
     fn a_prompt_is_parsed_as_it_was_written() {
-        for waits in [false, true] {
-            let text = prompt(12, waits);
-            assert_eq!(parse(&format!("[{{\"text\":\"{text}\"}}]")), Some((12, waits)));
-            assert_eq!(without_waiting(&text), "step 12");
+        for extra in Extra::ALL {
+            let text = prompt(12, extra);
+            assert_eq!(parse(&format!("[{{\"text\":\"{text}\"}}]")), Some((12, extra)));
+            assert_eq!(bare(&text), "step 12");
         }
         assert_eq!(parse("anything else"), None);
     }

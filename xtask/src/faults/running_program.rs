@@ -1,13 +1,12 @@
 //! One process of the program: it is started, used, and killed or ended normally.
 
-use super::editor::{Editor, SharedChild, kill};
+use super::editor::{Editor, Seen, SharedChild, kill};
 use super::home::Home;
 use super::kill_moment::KillMoment;
 use super::kind::Kind;
 use crate::peers::client::{Client, Reply};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -63,6 +62,9 @@ impl RunningProgram {
             hello["clientCapabilities"] =
                 json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true });
         }
+        if self.kind == Kind::Swarm {
+            hello["clientCapabilities"] = json!({ "_meta": { "tiller": { "events": true } } });
+        }
         self.ask("initialize", &hello).map(drop)
     }
 
@@ -71,14 +73,19 @@ impl RunningProgram {
         self.client.host().opened();
     }
 
-    /// Kills it if it is still running; returns the last reported state of each call.
-    pub(super) fn kill_and_drain(mut self) -> BTreeMap<String, String> {
+    /// Returns the process, for those that kill it.
+    pub(super) fn child(&self) -> SharedChild {
+        Arc::clone(&self.child)
+    }
+
+    /// Kills it if it is still running; returns what it reported.
+    pub(super) fn kill_and_drain(mut self) -> Seen {
         kill(&self.child);
         self.end()
     }
 
-    /// Closes its input and waits for its exit.
-    pub(super) fn end_normally(mut self) -> Result<()> {
+    /// Closes its input and waits for its exit; returns what it reported.
+    pub(super) fn end_normally(mut self) -> Result<Seen> {
         self.client.hang_up();
         let until = Instant::now() + ENDING;
         let ended = loop {
@@ -89,20 +96,20 @@ impl RunningProgram {
             std::thread::sleep(Duration::from_millis(2));
         };
         kill(&self.child);
-        self.end();
+        let seen = self.end();
         match ended {
-            Some(status) if status.success() => Ok(()),
+            Some(status) if status.success() => Ok(seen),
             Some(status) => bail!("it ended with {status} when its input did"),
             None => bail!("it did not end within {ENDING:?} after its input"),
         }
     }
 
     /// Reads its remaining output and kills the processes in the editor's terminals.
-    fn end(&mut self) -> BTreeMap<String, String> {
+    fn end(&mut self) -> Seen {
         self.child.lock().expect("no thread panics with the lock held").wait().ok();
         self.client.drain(PATIENCE);
-        let host = self.client.host();
+        let mut host = self.client.host();
         host.terminals.kill_all();
-        host.calls.clone()
+        std::mem::take(&mut host.seen)
     }
 }

@@ -12,10 +12,17 @@ pub(crate) fn text(text: &str) -> String {
 
 /// Returns a complete tool call.
 pub(crate) fn tool_call(number: usize, name: &str, arguments: &Value) -> String {
-    let function = json!({ "name": name, "arguments": arguments.to_string() });
-    let call =
-        json!({ "index": 0, "id": format!("call_{number}"), "type": "function", "function": function });
-    chunk(&json!({ "role": "assistant", "tool_calls": [call] }), None)
+    tool_calls(number, &[(name, arguments.clone())])
+}
+
+/// Returns complete tool calls, numbered from `first`.
+pub(crate) fn tool_calls(first: usize, calls: &[(&str, Value)]) -> String {
+    let calls = calls.iter().enumerate().map(|(index, (name, arguments))| {
+        let function = json!({ "name": name, "arguments": arguments.to_string() });
+        let id = format!("call_{}", first + index);
+        json!({ "index": index, "id": id, "type": "function", "function": function })
+    });
+    chunk(&json!({ "role": "assistant", "tool_calls": calls.collect::<Vec<_>>() }), None)
 }
 
 /// Returns the event with the reason for the end: `stop` or `tool_calls`.
@@ -23,9 +30,15 @@ pub(crate) fn end(reason: &str) -> String {
     chunk(&json!({}), Some(reason))
 }
 
-/// Returns the event with the token usage.
+/// Returns the event with some token usage.
 pub(crate) fn usage() -> String {
-    let usage = json!({ "prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20 });
+    usage_of(10, 10)
+}
+
+/// Returns the event with this token usage.
+pub(crate) fn usage_of(prompt: usize, answer: usize) -> String {
+    let usage =
+        json!({ "prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer });
     json!({ "id": "bench", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": [], "usage": usage })
         .to_string()
 }

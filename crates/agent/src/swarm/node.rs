@@ -89,7 +89,7 @@ impl Node {
         &self,
         request: &Delegation,
         cx: &ToolContext,
-    ) -> Result<Vec<(Admitted, CancellationToken)>, ToolError> {
+    ) -> Result<(Vec<(Admitted, CancellationToken)>, Unrecorded<'_>), ToolError> {
         let levels = self.swarm.root.settings.seen().limits.subagents.depth;
         let kind = self.own.as_ref().map(|own| own.kind);
         let requester = Requester { agent: self.id(), kind, depth: self.depth(), levels };
@@ -97,24 +97,29 @@ impl Node {
         let admitted = request::admit(&registry, requester, request).map_err(ToolError::message)?;
         let above = self.own.as_ref().map(|own| own.cancel.clone());
         let mut runs = Vec::with_capacity(admitted.len());
+        let mut requests = Unrecorded { swarm: &self.swarm, before: Vec::with_capacity(admitted.len()) };
         for (agent, requested) in admitted.into_iter().zip(&request.agents) {
             let cancel = above.as_ref().map_or_else(CancellationToken::new, CancellationToken::child_token);
             let args = arguments(&agent.state, requested);
             let run = LiveRun { call: cx.call.id.clone(), args, cancel: cancel.clone() };
-            registry.put(Agent::new(agent.state.clone(), Some(run)));
+            let before = registry.put(Agent::new(agent.state.clone(), Some(run)));
+            requests.before.push((agent.state.id.clone(), before));
             runs.push((agent, cancel));
         }
-        Ok(runs)
+        Ok((runs, requests))
     }
 
     /// Records the requests. If that fails, or the call is cancelled meanwhile, none of the
     /// subagents is started.
-    async fn record_requests(&self, states: &[SubagentState]) -> Result<(), ToolError> {
-        let mut requests = Unrecorded { swarm: &self.swarm, states };
+    async fn record_requests(
+        &self,
+        states: &[SubagentState],
+        mut requests: Unrecorded<'_>,
+    ) -> Result<(), ToolError> {
         let events = states.iter().map(|state| SessionEvent::Subagent(Box::new(state.clone())));
         match self.swarm.root.log.record(events.collect()).await {
             Ok(()) => {
-                requests.states = &[];
+                requests.before.clear();
                 Ok(())
             }
             Err(error) => Err(ToolError::message(format!("No agent was started: {error}."))),
@@ -193,10 +198,10 @@ impl Subagents for Node {
             ));
         }
         swarm.slots.resize(swarm.root.settings.seen().limits.subagents.concurrency);
-        let runs = self.admit(&request, cx)?;
+        let (runs, requests) = self.admit(&request, cx)?;
         let states: Vec<_> = runs.iter().map(|(agent, _)| agent.state.clone()).collect();
         let ids: Vec<String> = states.iter().map(|state| state.id.clone()).collect();
-        self.record_requests(&states).await?;
+        self.record_requests(&states, requests).await?;
         let calls = || {
             let registry = swarm.registry();
             let run = |id: &String| registry.get(id).and_then(|agent| agent.run.as_ref());
@@ -271,7 +276,7 @@ impl Subagents for Node {
             (Some(known), Some(_)) => known.state.progress.delivered |= state.progress.delivered,
             (None, Some(_)) => {}
             (Some(known), None) => known.state = SubagentState::clone(state),
-            (None, None) => registry.put(Agent::new(SubagentState::clone(state), None)),
+            (None, None) => drop(registry.put(Agent::new(SubagentState::clone(state), None))),
         }
     }
 
@@ -317,22 +322,29 @@ fn arguments(state: &SubagentState, requested: &RequestedAgent) -> serde_json::V
 }
 
 /// Requested subagents whose requests are not recorded yet. Those that are left when it is dropped
-/// are never started.
+/// are never started: the registry is as it was before.
 struct Unrecorded<'a> {
     swarm: &'a Swarm,
-    states: &'a [SubagentState],
+    /// Their ids, each with the subagent that is resumed.
+    before: Vec<(String, Option<Agent>)>,
 }
 
 impl Drop for Unrecorded<'_> {
     fn drop(&mut self) {
+        if self.before.is_empty() {
+            return;
+        }
         let mut registry = self.swarm.registry();
-        for state in self.states {
-            if let Some(agent) = registry.get_mut(&state.id) {
-                agent.run = None;
-                agent.state.progress.status = SubagentStatus::Failed;
-                agent.state.progress.error = Some("its request could not be recorded".to_owned());
+        for (id, before) in self.before.drain(..) {
+            match before {
+                Some(agent) => drop(registry.put(agent)),
+                None => registry.remove(&id),
             }
         }
+        drop(registry);
+        // Others may have begun to wait for them.
+        self.swarm.ended.notify_waiters();
+        self.swarm.changed.notify_one();
     }
 }
 

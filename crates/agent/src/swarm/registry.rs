@@ -68,15 +68,21 @@ impl Registry {
         self.index.get(id).map(|at| &mut self.agents[*at])
     }
 
-    /// Adds a subagent, or replaces the one with its id.
-    pub(super) fn put(&mut self, agent: Agent) {
-        match self.index.get(&agent.state.id) {
-            Some(at) => self.agents[*at] = agent,
-            None => {
-                self.index.insert(agent.state.id.clone(), self.agents.len());
-                self.agents.push(agent);
-            }
+    /// Adds a subagent, or replaces the one with its id, which is returned.
+    pub(super) fn put(&mut self, agent: Agent) -> Option<Agent> {
+        if let Some(at) = self.index.get(&agent.state.id) {
+            return Some(std::mem::replace(&mut self.agents[*at], agent));
         }
+        self.index.insert(agent.state.id.clone(), self.agents.len());
+        self.agents.push(agent);
+        None
+    }
+
+    /// Removes a subagent.
+    pub(super) fn remove(&mut self, id: &str) {
+        self.agents.retain(|agent| agent.state.id != id);
+        let ids = self.agents.iter().enumerate();
+        self.index = ids.map(|(at, agent)| (agent.state.id.clone(), at)).collect();
     }
 
     /// Returns the lock of a group: its subagents run one after the other.

@@ -21,10 +21,12 @@ mod replace;
 mod sandbox;
 mod stamp;
 mod start;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod walk;
 mod watchdog;
+mod watcher;
 
 use crate::{
     AbsPath, Command, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped, PipedCommand, Process,
@@ -45,7 +47,9 @@ use sandbox::Survey;
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
 use std::sync::{Arc, OnceLock};
+pub use terminal::{is_interactive, open_terminal};
 use watchdog::Watchdog;
+pub use watcher::start_watcher;
 
 /// Files and processes of this machine. Cheap to clone; clones share one watchdog.
 ///

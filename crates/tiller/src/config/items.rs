@@ -15,7 +15,7 @@ pub(crate) fn trust_items(
         match setting.key.in_project {
             _ if setting.is_of_hook() => setting.apply(&mut scratch)?,
             InProject::WhenTrusted(_) => loosening.push(format!("{} = {}", setting.name, setting.value)),
-            InProject::Adds | InProject::Tightens(_) => {}
+            InProject::Never(_) | InProject::Adds | InProject::Tightens(_) => {}
         }
     }
     let settings = TrustItem {

@@ -28,6 +28,8 @@ pub(crate) enum InProject {
     WhenTrusted(&'static str),
     /// Adds to the list, trusted or not: every entry forbids more.
     Adds,
+    /// Ignored, trusted or not. Holds the reason.
+    Never(&'static str),
     /// May be tightened, trusted or not: returns whether `after` is no looser than `before`.
     Tightens(fn(before: &Options, after: &Options) -> bool),
 }
@@ -37,6 +39,7 @@ impl InProject {
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::WhenTrusted(_) => "trusted",
+            Self::Never(_) => "never",
             Self::Adds => "adds",
             Self::Tightens(_) => "tightens",
         }

@@ -5,7 +5,7 @@ use super::checks::{
 };
 use super::{InProject, Key, Value, ValueError};
 use crate::limits::HOOK_TIMEOUT_MAX;
-use crate::options::{AskLoginShell, Network, SearchChoice, Terminal, Tools};
+use crate::options::{AskLoginShell, EnterChoice, Network, ScreenChoice, SearchChoice, Terminal, Tools};
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
 use agent::{Answer, CallsAsText, HookEvent, ToolProfile, check_tool_name, check_tool_pattern};
@@ -23,6 +23,7 @@ const WEB: &str = "a project must not choose who gets your searches, or open loc
 const SHELL: &str = "a project must not choose which programs are found";
 const TOOLS: &str = "a project must not choose which tools models get";
 const SUBAGENTS: &str = "a project must not choose how much runs at a time, and for how long";
+const UI: &str = "a project must not change your terminal";
 const PLACE: &str = "a project must not choose where commands run";
 
 /// Every setting.
@@ -222,6 +223,66 @@ pub(crate) const KEYS: &[Key] = &[
         name: "web.search.url",
         in_project: InProject::WhenTrusted(WEB),
         set: |o, _, v| Ok(o.integrations.web.search_url = Some(v.url()?)),
+    },
+    Key {
+        name: "ui.screen",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| Ok(o.interface.screen = v.one_of(&ScreenChoice::ALL)?),
+    },
+    Key {
+        name: "ui.theme",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| Ok(o.interface.theme = v.text()?),
+    },
+    Key {
+        name: "ui.keys.NAME",
+        in_project: InProject::Never(UI),
+        set: |o, name, v| {
+            o.interface.keys.insert(name.to_owned(), v.texts()?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "ui.enter",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| Ok(o.interface.enter = v.one_of(&EnterChoice::ALL)?),
+    },
+    Key {
+        name: "ui.mouse",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| Ok(o.interface.switches.mouse = v.flag()?),
+    },
+    Key {
+        name: "ui.notify",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| Ok(o.interface.switches.notify = v.flag()?),
+    },
+    Key {
+        name: "ui.title",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| Ok(o.interface.switches.title = v.flag()?),
+    },
+    Key {
+        name: "ui.animation",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| Ok(o.interface.switches.animation = v.flag()?),
+    },
+    Key {
+        name: "ui.hyperlinks",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| Ok(o.interface.switches.hyperlinks = v.flag()?),
+    },
+    Key {
+        name: "ui.ambiguous_width",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| {
+            Ok(o.interface.switches.wide_ambiguous = v.one_of(&[("narrow", false), ("wide", true)])?)
+        },
+    },
+    Key {
+        name: "ui.history",
+        in_project: InProject::Never(UI),
+        set: |o, _, v| Ok(o.interface.switches.history = v.flag()?),
     },
     Key {
         name: "hooks.NAME.on",

@@ -176,6 +176,7 @@ fn apply_each(
         let distrust = if setting.is_of_hook() || user_set { &None } else { &layer.distrust };
         let refusal = match (setting.key.in_project, distrust) {
             (InProject::Adds, _) | (InProject::WhenTrusted(_), None) => None,
+            (InProject::Never(reason), _) => Some(reason.to_owned()),
             (InProject::Tightens(holds), _) if holds(options, &after) => None,
             (InProject::Tightens(_), _) => Some("a project may only tighten it".to_owned()),
             (InProject::WhenTrusted(reason), Some(distrust)) => Some(format!("{reason}, and {distrust}")),

@@ -75,7 +75,7 @@ impl ProjectHistory {
                 && match setting.key.in_project {
                     InProject::Adds => true,
                     InProject::Tightens(holds) => holds(options, &after),
-                    InProject::WhenTrusted(_) => false,
+                    InProject::Never(_) | InProject::WhenTrusted(_) => false,
                 };
             if holds {
                 *options = after;

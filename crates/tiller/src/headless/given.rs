@@ -42,10 +42,10 @@ pub(crate) async fn image(system: &dyn System, cwd: &AbsPath, given: &Path) -> R
     let path = environment::absolute(cwd, given)?;
     environment::check_file("--image", &path)?;
     let bytes = system.read(&path).await.with_context(|| format!("--image {path}"))?;
-    if bytes.len() > limits::IMAGE_BYTES {
+    if bytes.len() > limits::PROMPT_IMAGE_BYTES {
         return Err(usage(format!(
             "--image {path}: larger than {} bytes; make a smaller copy",
-            limits::IMAGE_BYTES
+            limits::PROMPT_IMAGE_BYTES
         )));
     }
     let kind = IMAGES.iter().find(|(magic, _)| bytes.starts_with(magic));

@@ -1,14 +1,16 @@
 //! What the terminal interface needs of this program: the user's files, settings and programs.
 
 use super::{clipboard, history};
-use crate::{environment::Environment, limits, options::Options, setup, wiring};
+use crate::{environment::Environment, limits, options::Options, setup};
 use async_trait::async_trait;
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::sync::Arc;
 use system::{AbsPath, LocalSystem, System, TemporaryDirectory, WalkOptions};
-use tui::driver::{
-    host::{Clip, Host},
-    reply::Attachment,
+use tui::{
+    composer::Entry,
+    driver::{
+        host::{Clip, Host},
+        reply::Attachment,
+    },
 };
 
 /// The program around the interface.
@@ -20,6 +22,10 @@ pub(super) struct TerminalHost {
 }
 
 impl TerminalHost {
+    fn keeps_history(&self) -> bool {
+        self.options.interface.switches.history
+    }
+
     fn path(&self, given: &str) -> Result<AbsPath, String> {
         let given = given.strip_prefix("file://").unwrap_or(given);
         let path = match (given.strip_prefix("~/"), self.environment.get("HOME")) {
@@ -48,12 +54,18 @@ impl Host for TerminalHost {
         Ok(files.into_iter().filter_map(relative).collect())
     }
 
-    async fn history(&self) -> Result<Vec<String>, String> {
-        history::lines(&self.options, &self.cwd).await
+    async fn history(&self) -> Result<Vec<(Entry, bool)>, String> {
+        match self.keeps_history() {
+            true => history::lines(&self.options, &self.cwd).await,
+            false => Ok(Vec::new()),
+        }
     }
 
-    async fn remember(&self, line: &str) -> Result<(), String> {
-        history::add(&self.options, &self.cwd, line).await
+    async fn remember(&self, entry: Entry) -> Result<(), String> {
+        match self.keeps_history() {
+            true => history::add(&self.options, &self.cwd, entry).await,
+            false => Ok(()),
+        }
     }
 
     async fn clipboard(&self) -> Result<Clip, String> {
@@ -66,7 +78,7 @@ impl Host for TerminalHost {
 
     async fn image(&self, path: &str) -> Result<Attachment, String> {
         let path = self.path(path)?;
-        let size = self.system.metadata(&path).await.map_err(|error| error.to_string())?.len;
+        let size = self.system.metadata(&path).await.map_err(|error| error.to_string())?.size;
         if size > limits::IMAGE_BYTES {
             let limit = limits::IMAGE_BYTES >> 20;
             return Err(format!("the image {path} is larger than {limit} MiB; attach a smaller one"));
@@ -86,7 +98,7 @@ impl Host for TerminalHost {
     }
 
     async fn set_default_model(&self, id: &str) -> Result<String, String> {
-        let file = self.options.directories.user_settings();
+        let file = crate::config::user_path(&self.options.directories);
         let value = serde_json::Value::from(id);
         setup::store_setting(&self.options, &file, "agent.default_model", &value)
             .await
@@ -94,19 +106,20 @@ impl Host for TerminalHost {
         Ok(format!("{id} is now the model of new sessions (agent.default_model in {file})"))
     }
 
-    fn edit(&self, text: &str) -> Result<String, String> {
+    async fn edit(&self, text: &str) -> Result<String, String> {
         let message = |error: &dyn std::fmt::Display| format!("the editor cannot be used: {error}");
         let directory = TemporaryDirectory::new().map_err(|error| message(&error))?;
         let file = AbsPath::from_os(directory.path()).map_err(|error| message(&error))?.join("message.md");
-        write_now(&file, text).map_err(|error| message(&error))?;
+        let local = LocalSystem::new();
+        local.write(&file, text.as_bytes()).await.map_err(|error| message(&error))?;
         let named = self.environment.get("VISUAL").or_else(|| self.environment.get("EDITOR"));
-        let mut command: Vec<String> =
-            named.unwrap_or("vi").split_whitespace().map(str::to_owned).collect();
+        let mut command: Vec<String> = named.unwrap_or("vi").split_whitespace().map(str::to_owned).collect();
         command.push(file.to_string());
         match system::run_in_foreground(&command) {
             Ok(true) => {
-                let bytes = system::read_regular(&file).map_err(|error| message(&error))?;
-                String::from_utf8(bytes).map_err(|_| "the saved text is not UTF-8; the draft is unchanged".to_owned())
+                let bytes = local.read(&file).await.map_err(|error| message(&error))?;
+                let text = String::from_utf8(bytes);
+                text.map_err(|_| "the saved text is not UTF-8; the draft is unchanged".to_owned())
             }
             Ok(false) => Err(format!("the editor {} reported a failure; the draft is unchanged", command[0])),
             Err(error) => {

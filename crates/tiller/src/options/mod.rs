@@ -1,9 +1,11 @@
 //! The resolved options of a run: the rest of the program receives these instead of files,
 //! variables and flags.
 
+mod interface;
 mod providers;
 mod web;
 
+pub(crate) use interface::{EnterChoice, Interface, ScreenChoice};
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
 pub(crate) use web::{SearchChoice, Web};
 
@@ -32,6 +34,7 @@ pub(crate) struct Options {
     pub(crate) providers: Providers,
     pub(crate) integrations: Integrations,
     pub(crate) client: ClientOptions,
+    pub(crate) interface: Interface,
     /// The file to which the model's traffic is recorded.
     pub(crate) record: Option<AbsPath>,
 }
@@ -267,6 +270,7 @@ impl Options {
             providers: Providers::default(),
             integrations: Integrations::default(),
             client: ClientOptions::default(),
+            interface: Interface::default(),
             record: None,
             directories,
         }

@@ -79,6 +79,7 @@ fn takes(takes: Takes) -> String {
         Takes::List(Item::Url) => "a list of URLs".to_owned(),
         Takes::List(Item::Host) => "a list of hosts, without scheme and port".to_owned(),
         Takes::List(Item::Argument) => "a list: a program and its arguments".to_owned(),
+        Takes::List(Item::Key) => "a list of keys".to_owned(),
         Takes::List(Item::Word(words)) => format!("a list of {}", one_of(words)),
     }
 }
@@ -105,6 +106,7 @@ fn default(default: DefaultValue) -> String {
 fn rule(in_project: InProject) -> String {
     match in_project {
         InProject::WhenTrusted(reason) => format!("*trusted*: {reason}"),
+        InProject::Never(reason) => format!("*never*: {reason}"),
         InProject::Adds | InProject::Tightens(_) => format!("*{}*", in_project.id()),
     }
 }

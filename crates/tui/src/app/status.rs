@@ -2,32 +2,28 @@
 
 use super::session::SessionView;
 use crate::{
-    text::{
-        clean::span,
-        cut::cut,
-        measure::Measure,
-        row::Row,
-    },
-    theme::{Role, Theme},
+    look::Look,
+    text::{cut::cut, measure::Measure, row::Row},
+    theme::Role,
 };
 use agent::PermissionMode;
 use ratatui_core::text::{Line, Span};
 
 /// Returns the status row. What does not fit is left out, the least important part first.
-pub fn status(view: &SessionView, width: usize, theme: &Theme, measure: Measure) -> Row {
+pub(super) fn status(view: &SessionView, look: &Look) -> Row {
     let mut parts = parts(view);
-    while parts.len() > 1 && joined_width(&parts, measure) > width {
+    while parts.len() > 1 && joined_width(&parts, look.measure) > look.width {
         let least = parts.iter().enumerate().min_by_key(|(_, part)| part.rank).map(|(index, _)| index);
         parts.remove(least.expect("there are parts"));
     }
     let mut spans = Vec::new();
     for (index, part) in parts.into_iter().enumerate() {
         if index > 0 {
-            spans.push(Span::styled(SEPARATOR, theme.style(Role::Dim)));
+            spans.push(Span::styled(SEPARATOR, look.style(Role::Dim)));
         }
-        spans.push(span(&part.text, theme.style(part.role), measure));
+        spans.push(look.span(part.role, &part.text));
     }
-    Row::new(Line::from(cut(spans, width, measure)))
+    Row::new(Line::from(cut(spans, look.width, look.measure)))
 }
 
 const SEPARATOR: &str = " · ";

@@ -7,8 +7,9 @@ use super::{
 };
 use crate::{
     driver::request::When,
-    text::{clean::span, cut::cut, measure::Measure, row::Row},
-    theme::{Role, Theme},
+    look::Look,
+    text::{cut::cut, row::Row},
+    theme::Role,
 };
 use agent::{Phase, PlanEntry, PlanStatus, SubagentState, SubagentStatus};
 use ratatui_core::text::{Line, Span};
@@ -16,36 +17,31 @@ use std::time::Duration;
 
 /// What the rows are drawn for.
 #[derive(Debug, Clone, Copy)]
-pub struct Drawing<'a> {
-    /// The columns of the terminal.
-    pub width: usize,
-    /// The styles.
-    pub theme: &'a Theme,
-    /// How wide characters are.
-    pub measure: Measure,
+pub(super) struct Drawing<'a> {
+    /// Theme, width and measure.
+    pub(super) look: &'a Look,
     /// The time since the interface started.
-    pub now: Duration,
+    pub(super) now: Duration,
     /// The time of day, in milliseconds since the epoch.
-    pub today: i64,
+    pub(super) today: i64,
     /// Whether signs of progress move.
-    pub animation: bool,
+    pub(super) animation: bool,
 }
 
 impl Drawing<'_> {
     /// Returns a row of these texts, cut to the width.
-    pub fn row(&self, texts: &[(Role, &str)]) -> Row {
-        let spans = texts.iter().map(|(role, text)| span(text, self.theme.style(*role), self.measure));
-        self.cut(spans.collect())
+    pub(super) fn row(&self, texts: &[(Role, &str)]) -> Row {
+        self.cut(texts.iter().map(|(role, text)| self.look.span(*role, text)).collect())
     }
 
     /// Returns a row of these spans, cut to the width.
-    pub fn cut(&self, spans: Vec<Span<'static>>) -> Row {
-        Row::new(Line::from(cut(spans, self.width, self.measure)))
+    pub(super) fn cut(&self, spans: Vec<Span<'static>>) -> Row {
+        Row::new(Line::from(cut(spans, self.look.width, self.look.measure)))
     }
 
     /// Returns a rule over the whole width.
-    pub fn rule(&self) -> Row {
-        Row::new(Line::from(Span::styled("─".repeat(self.width), self.theme.style(Role::Rule))))
+    pub(super) fn rule(&self) -> Row {
+        Row::new(Line::from(Span::styled("─".repeat(self.look.width), self.look.style(Role::Rule))))
     }
 
     /// Returns the sign of something that runs.
@@ -57,21 +53,18 @@ impl Drawing<'_> {
 }
 
 /// Returns the row about the running turn.
-pub fn turn(turn: RunningTurn, drawing: Drawing<'_>) -> Row {
+pub(super) fn turn(turn: RunningTurn, drawing: Drawing<'_>) -> Row {
     let does = match turn.phase {
         Phase::Thinking => "waits for the model",
         Phase::Tools => "runs tools",
         Phase::Idle => "ends",
     };
     let time = seconds(drawing.now.saturating_sub(turn.since));
-    drawing.row(&[
-        (Role::Running, drawing.running()),
-        (Role::Dim, &format!(" {does} · {time} · esc: stop")),
-    ])
+    drawing.row(&[(Role::Running, drawing.running()), (Role::Dim, &format!(" {does} · {time} · esc: stop"))])
 }
 
 /// Returns the closed panel of plan and subagents: one row, or none if there is nothing to show.
-pub fn summary(view: &SessionView, drawing: Drawing<'_>) -> Option<Row> {
+pub(super) fn summary(view: &SessionView, drawing: Drawing<'_>) -> Option<Row> {
     let mut texts: Vec<(Role, String)> = Vec::new();
     if let Some(goal) = &view.goal {
         let status = goal.status.id().replace('_', " ");
@@ -111,7 +104,7 @@ const SUMMARISED: usize = 3;
 
 /// Returns the opened panel: the plan, and a row for each subagent. `selected` is the subagent with
 /// the cursor.
-pub fn opened(view: &SessionView, selected: usize, height: usize, drawing: Drawing<'_>) -> Vec<Row> {
+pub(super) fn opened(view: &SessionView, selected: usize, height: usize, drawing: Drawing<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     if view.plan.is_empty() && view.agents.is_empty() {
         rows.push(drawing.row(&[(Role::Dim, "no plan and no agents yet · esc: close")]));
@@ -174,7 +167,7 @@ fn agent_row(agent: &SubagentState, selected: bool, drawing: Drawing<'_>) -> Row
 }
 
 /// Returns the row of the messages that wait; `None` if there are none.
-pub fn waiting(messages: &WaitingMessages, drawing: Drawing<'_>) -> Option<Row> {
+pub(super) fn waiting(messages: &WaitingMessages, drawing: Drawing<'_>) -> Option<Row> {
     if messages.all().is_empty() {
         return None;
     }
@@ -186,7 +179,7 @@ pub fn waiting(messages: &WaitingMessages, drawing: Drawing<'_>) -> Option<Row> 
         };
         let gap = if texts.is_empty() { "" } else { "   " };
         texts.push((Role::Strong, format!("{gap}{label} ▸ ")));
-        texts.push((Role::Dim, format!("\"{}\"", message.text)));
+        texts.push((Role::Dim, format!("\"{}\"", message.shown)));
     }
     let texts: Vec<(Role, &str)> = texts.iter().map(|(role, text)| (*role, text.as_str())).collect();
     Some(drawing.row(&texts))
@@ -215,7 +208,7 @@ fn calls(count: u64) -> String {
 }
 
 /// Returns a time as a person says it: `4 s`, `2 min 5 s`, `1 h 3 min`.
-pub fn seconds(time: Duration) -> String {
+pub(super) fn seconds(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds} s"),

@@ -27,13 +27,13 @@ pub use complete::Sources;
 pub use draft::Draft;
 pub use fragment::{Fragment, Part};
 pub use history::{Entry, EntryPart, History};
-pub use shown::Shown;
 pub use token::{Image, Token};
 
 use crate::input::{Key, KeyCode};
 use crate::keys::{Action, Place};
 use crate::limits::{PASTE_CHARS, PASTE_LINES};
 use crate::look::Look;
+use crate::shown::{Shown, field_row};
 use crate::text::row::Row;
 use complete::{Completed, Completions};
 use kill_ring::KillRing;
@@ -319,8 +319,7 @@ impl Composer {
     /// Returns at most `most` rows around the cursor.
     pub fn rows(&self, most: usize) -> Shown {
         if let Some(search) = &self.search {
-            let mut shown =
-                shown::field_row("search older messages: ", search.query(), &search.state(), &self.look);
+            let mut shown = field_row("search older messages: ", search.query(), &search.state(), &self.look);
             if let Some(hit) = search.hit(&self.history).filter(|_| most > 1) {
                 let draft = Draft::new(hit.content());
                 let layout = layout(&draft, &self.look);

@@ -2,20 +2,11 @@
 
 use super::draft::Draft;
 use super::layout::Layout;
-use crate::field::Field;
 use crate::look::Look;
+use crate::shown::{Shown, cell};
 use crate::text::{cut::cut_text, row::Row};
 use crate::theme::Role;
 use ratatui_core::text::{Line, Span};
-
-/// Rows with the cell of the cursor.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shown {
-    /// The rows, at most as wide as asked for.
-    pub rows: Vec<Row>,
-    /// The column and the row of the cursor, from 0; `None` if it is not among the rows.
-    pub cursor: Option<(u16, u16)>,
-}
 
 /// The marker before the first row.
 const MARKER: &str = "> ";
@@ -63,30 +54,6 @@ pub(super) fn rows(
     let column = (margin + column).min(width.saturating_sub(1));
     let cursor = cell(column, row - top);
     (Shown { rows, cursor }, top)
-}
-
-/// Returns a row with a label, a field, and a state at its end.
-pub(super) fn field_row(name: &str, field: &Field, state: &str, look: &Look) -> Shown {
-    let (width, measure) = (look.width.max(1), look.measure);
-    let name = cut_text(name, width / 2, measure);
-    let state = cut_text(state, width / 4, measure);
-    let (named, stated) = (measure.text(&name), measure.text(&state));
-    let room = width.saturating_sub(named + stated + usize::from(stated > 0)).max(1);
-    let (text, column) = field.shown(room, measure);
-    let gap = " ".repeat(width.saturating_sub(named + measure.text(&text) + stated));
-    let cursor = cell((named + column).min(width - 1), 0);
-    let row = Row::new(Line::from(vec![
-        Span::styled(name, look.style(Role::User)),
-        Span::styled(text, look.style(Role::Text)),
-        Span::styled(gap, look.style(Role::Text)),
-        Span::styled(state, look.style(Role::Dim)),
-    ]));
-    Shown { rows: vec![row], cursor }
-}
-
-/// Returns a cell as coordinates of a terminal.
-pub(super) fn cell(column: usize, row: usize) -> Option<(u16, u16)> {
-    Some((u16::try_from(column).ok()?, u16::try_from(row).ok()?))
 }
 
 fn cells(draft: &Draft, layout: &Layout, row: usize, look: &Look) -> Vec<Span<'static>> {

@@ -1,6 +1,7 @@
 //! What the interface needs of the program around it.
 
 use super::reply::Attachment;
+use crate::composer::Entry;
 use async_trait::async_trait;
 use std::sync::Arc;
 use system::{AbsPath, System};
@@ -29,11 +30,12 @@ pub trait Host: Send + Sync {
     /// exclude.
     async fn files(&self, folder: &AbsPath) -> Result<Vec<String>, String>;
 
-    /// Returns the history of prompts, the oldest first, this directory's last.
-    async fn history(&self) -> Result<Vec<String>, String>;
+    /// Returns the history of messages, the oldest first; each with whether it was written in this
+    /// directory.
+    async fn history(&self) -> Result<Vec<(Entry, bool)>, String>;
 
-    /// Adds a line to the history.
-    async fn remember(&self, line: &str) -> Result<(), String>;
+    /// Adds a message to the history.
+    async fn remember(&self, entry: Entry) -> Result<(), String>;
 
     /// Reads the clipboard.
     async fn clipboard(&self) -> Result<Clip, String>;
@@ -49,7 +51,7 @@ pub trait Host: Send + Sync {
 
     /// Opens the user's editor on a text in the foreground, and returns what was saved. Blocks the
     /// calling thread; the terminal is the editor's meanwhile.
-    fn edit(&self, text: &str) -> Result<String, String>;
+    async fn edit(&self, text: &str) -> Result<String, String>;
 
     /// Passes a text to the local clipboard's program; returns whether there is one. Waits at most a
     /// few seconds.

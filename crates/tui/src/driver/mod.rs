@@ -172,11 +172,12 @@ impl Driver {
             Request::Copy(text) => {
                 self.host.copy(&text).await;
             }
-            Request::Remember(line) => self.report(self.host.remember(&line).await),
+            Request::Remember(entry) => self.report(self.host.remember(entry).await),
             Request::Export { path, text } => match self.host.export(&path, &text).await {
                 Ok(written) => self.reply(Reply::Done(format!("written to {written}"))),
                 Err(error) => self.reply(Reply::Failed(error)),
             },
+            Request::ShowSubagent(id) => self.show_subagent(&id).await,
             Request::Send { id, .. } => {
                 self.reply(Reply::Settled(id, Err(agent::TurnError::Closed)));
             }
@@ -313,6 +314,15 @@ impl Driver {
                 }
                 Err(error) => return self.reply(Reply::Failed(error.to_string())),
             }
+        }
+    }
+
+    /// Reads the transcript of a subagent, whose session is never opened by itself.
+    async fn show_subagent(&self, id: &SessionId) {
+        let mut events = Vec::new();
+        match self.runtime.replay(id, &mut |event| events.push(event.clone())).await {
+            Ok(()) => self.reply(Reply::SubagentTranscript(events)),
+            Err(error) => self.reply(Reply::Failed(error.to_string())),
         }
     }
 

@@ -1,9 +1,10 @@
 //! The runtime's answers to the interface's requests.
 
 use super::request::PromptId;
+use crate::composer::Entry;
 use agent::{
-    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionId, SessionRecord, SessionState, SlashCommand,
-    TurnError,
+    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState,
+    SlashCommand, TurnError,
 };
 use system::AbsPath;
 
@@ -24,10 +25,13 @@ pub enum Reply {
     Sessions(Vec<ListedSession>),
     /// The turns that changed files.
     Turns(Vec<Checkpoint>),
+    /// The events of a subagent's session so far.
+    SubagentTranscript(Vec<SessionEvent>),
     /// The files of the project, relative to the session's directory.
     Files(Vec<String>),
-    /// The history of prompts, the oldest first.
-    History(Vec<String>),
+    /// The history of messages, the oldest first; each with whether it was written in this
+    /// directory.
+    History(Vec<(Entry, bool)>),
     /// An image to attach.
     Image(Box<Attachment>),
     /// Text to insert into the composer.
@@ -78,6 +82,8 @@ pub struct Attachment {
     pub mime_type: String,
     /// The bytes in base64.
     pub data: String,
-    /// Its size for display, such as `1280×720`; empty if not known.
-    pub size: String,
+    /// Its width in pixels; 0 if not known.
+    pub width: u32,
+    /// Its height in pixels; 0 if not known.
+    pub height: u32,
 }

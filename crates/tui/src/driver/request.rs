@@ -1,5 +1,6 @@
 //! What the interface asks of the runtime.
 
+use crate::composer::Entry;
 use agent::{Content, Effort, Mode, PermissionMode, RewindTarget, SessionId};
 
 /// Identifies a prompt of this interface.
@@ -88,14 +89,16 @@ pub enum Request {
     ListFiles,
     /// Cancels a subagent.
     CancelSubagent(String),
+    /// Shows the transcript of a subagent's session.
+    ShowSubagent(SessionId),
     /// Reads the image or the text in the clipboard.
     ReadClipboard,
     /// Passes a text to the local clipboard's program, if there is one.
     Copy(String),
     /// Loads an image file.
     LoadImage(String),
-    /// Keeps a line of the history.
-    Remember(String),
+    /// Keeps a message in the history.
+    Remember(Entry),
     /// Writes the transcript's text to a file.
     Export {
         /// The path, as the user typed it.

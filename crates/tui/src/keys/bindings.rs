@@ -5,12 +5,13 @@ use super::situation::{Place, Situation};
 use super::spelling::{Chord, SpellingError};
 use crate::input::{Key, KeyCode};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// The keys in force.
+/// The keys in force. Clones share the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bindings {
     /// One for each row of the table, in its order.
-    bound: Vec<Bound>,
+    bound: Arc<Vec<Bound>>,
 }
 
 /// The keys of one action.
@@ -93,14 +94,14 @@ fn hint(nearest: &Option<&'static str>) -> String {
 
 impl Default for Bindings {
     fn default() -> Self {
-        let bound = TABLE
+        let bound: Vec<_> = TABLE
             .iter()
             .map(|entry| {
                 let keys = entry.keys.iter().map(|key| key.parse().expect("a test reads all default keys"));
                 Bound { entry, keys: keys.collect(), set: false }
             })
             .collect();
-        Self { bound }
+        Self { bound: Arc::new(bound) }
     }
 }
 
@@ -109,9 +110,10 @@ impl Bindings {
     /// keeps its other keys, and its default ones if no key of the line can be used.
     pub fn with(settings: &BTreeMap<String, Vec<String>>) -> (Self, Vec<BindingError>) {
         let mut bindings = Self::default();
+        let all = Arc::make_mut(&mut bindings.bound);
         let mut errors = Vec::new();
         for (id, keys) in settings {
-            let Some(bound) = bindings.bound.iter_mut().find(|bound| bound.entry.id == id) else {
+            let Some(bound) = all.iter_mut().find(|bound| bound.entry.id == id) else {
                 errors.push(BindingError::UnknownAction { id: id.clone(), nearest: nearest(id) });
                 continue;
             };

@@ -85,6 +85,11 @@ impl Splitter {
         self.clone().settled(text, true)
     }
 
+    /// Returns whether a text has all that was read so far.
+    pub fn is_within(&self, text: &str) -> bool {
+        text.is_char_boundary(self.next)
+    }
+
     /// Returns where the unfinished piece begins.
     pub fn unsettled_from(&self) -> usize {
         self.at

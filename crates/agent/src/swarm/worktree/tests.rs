@@ -30,6 +30,22 @@ impl Repository {
         Git { system: &self.system, cwd: self.folder.clone() }.run(args).await.unwrap()
     }
 
+    /// Runs git as a user would, with what the repository names; returns whether it succeeded.
+    async fn plain_git(&self, args: &[&str]) -> bool {
+        let command = PipedCommand {
+            program: "git".to_owned(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            cwd: self.folder.clone(),
+            inherit: INHERITED.map(str::to_owned).to_vec(),
+            env: Vec::new(),
+            error_limit: GIT_OUTPUT_BYTES,
+        };
+        let mut git = self.system.spawn_piped(command).await.unwrap();
+        drop((git.input, git.output));
+        while git.process.next_output().await.is_some() {}
+        git.process.wait().await.unwrap().success()
+    }
+
     async fn write(&self, name: &str, text: &str) {
         self.system.write_text(&self.folder.join(name), text).await.unwrap();
     }
@@ -120,6 +136,74 @@ async fn a_repository_runs_no_program_when_a_worktree_is_made() {
     let error = repository.create(None).await.unwrap_err();
     assert!(error.contains("wrote more than"), "{error}");
     assert!(!repository.exists(&ran).await);
+}
+
+/// Commits a file whose content is then missing, as in a partial clone; the promised remote is a
+/// program that leaves a mark when it runs.
+async fn with_missing_content(repository: &Repository, mark: &AbsPath) {
+    repository.write("b.txt", "only at the remote\n").await;
+    repository.git(&["add", "b.txt"]).await;
+    repository.git(&["commit", "--quiet", "-m", "second"]).await;
+    let object = repository.git(&["rev-parse", "HEAD:b.txt"]).await;
+    let (folder, file) = object.trim_end().split_at(2);
+    let path = repository.folder.join(".git/objects").join(folder).join(file);
+    std::fs::remove_file(path.as_str()).unwrap();
+    for (name, value) in [
+        ("remote.origin.url", format!("ext::sh -c touch% {mark}")),
+        ("remote.origin.promisor", "true".to_owned()),
+        ("extensions.partialClone", "origin".to_owned()),
+        ("core.repositoryFormatVersion", "1".to_owned()),
+        // The repository itself permits every transport.
+        ("protocol.allow", "always".to_owned()),
+        ("protocol.ext.allow", "always".to_owned()),
+    ] {
+        repository.git(&["config", name, &value]).await;
+    }
+}
+
+#[tokio::test]
+async fn missing_content_is_not_fetched_by_a_program_of_the_repository() {
+    let repository = Repository::new().await;
+    let ran = repository.folder.join("ran");
+    with_missing_content(&repository, &ran).await;
+    let error = repository.create(None).await.unwrap_err();
+    assert!(error.contains("git worktree failed"), "{error}");
+    assert!(!repository.exists(&ran).await, "no transport ran");
+    // The same command as a user would run it does start the program.
+    assert!(!repository.plain_git(&["worktree", "add", "--detach", "../plain"]).await);
+    assert!(repository.exists(&ran).await);
+}
+
+#[tokio::test]
+async fn every_transport_is_refused() {
+    let repository = Repository::new().await;
+    let ran = repository.folder.join("ran");
+    repository.git(&["config", "protocol.allow", "always"]).await;
+    let git = Git { system: &repository.system, cwd: repository.folder.clone() };
+    let of_program = format!("ext::sh -c touch% {ran}");
+    for url in
+        [of_program.as_str(), ".", "https://localhost:1/x", "ssh://localhost:1/x", "git://localhost:1/x"]
+    {
+        let error = git.run(&["fetch", url]).await.unwrap_err();
+        assert!(error.contains("not allowed"), "{url}: {error}");
+    }
+    assert!(!repository.exists(&ran).await);
+}
+
+#[tokio::test]
+async fn submodules_are_not_checked_out() {
+    let (repository, module) = (Repository::new().await, Repository::new().await);
+    let add = ["-c", "protocol.file.allow=always", "submodule", "add", module.folder.as_str(), "module"];
+    assert!(repository.plain_git(&add).await);
+    repository.git(&["commit", "--quiet", "-m", "a submodule"]).await;
+    repository.git(&["config", "submodule.recurse", "true"]).await;
+    repository.git(&["config", "submodule.module.update", "checkout"]).await;
+    let worktree = repository.create(None).await.unwrap();
+    assert!(repository.exists(&worktree.folder.join("a.txt")).await);
+    assert!(!repository.exists(&worktree.folder.join("module/a.txt")).await, "the submodule is empty");
+    repository.system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    let text = hand_back(&repository.system, &worktree).await;
+    assert!(text.contains("new.txt"), "{text}");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! A model that plays a script, including the user who sends messages and cancels while the model
 //! answers.
 
+use super::errands;
 use super::script::{Answer, Call, Course, Meanwhile, Step, Summary};
 use agent::{
     Content, LanguageModel, ModelCall, ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest,
@@ -59,7 +60,7 @@ pub(super) struct Actor {
     pub(super) play: Arc<Mutex<Play>>,
 }
 
-type Events = Vec<Result<ModelEvent, ModelError>>;
+pub(super) type Events = Vec<Result<ModelEvent, ModelError>>;
 
 impl LanguageModel for Actor {
     fn info(&self) -> &ModelInfo {
@@ -70,8 +71,14 @@ impl LanguageModel for Actor {
         let mut play = self.play.lock().unwrap();
         let summing = request.system.starts_with("You sum up");
         let sampling = request.system == "sample";
+        let errand = errands::of(&request);
         play.requests.push(request);
-        let (events, cancelled) = if sampling {
+        let (events, cancelled) = if let Some(errand) = errand {
+            match errand {
+                errands::Done::Events(events, cancelled) => (events, cancelled),
+                errands::Done::Nothing => return futures::stream::pending().boxed(),
+            }
+        } else if sampling {
             (says("Sampled.", Some(7)), false)
         } else if summing {
             summary(play.summaries.pop_front().unwrap_or(Summary::Whole))
@@ -101,7 +108,7 @@ fn usage(input: u64) -> Result<ModelEvent, ModelError> {
     Ok(ModelEvent::Usage(Usage { input, output: 5, ..Usage::default() }))
 }
 
-fn says(text: &str, counted: Option<u64>) -> Events {
+pub(super) fn says(text: &str, counted: Option<u64>) -> Events {
     let mut events = vec![Ok(ModelEvent::Text(text.to_owned()))];
     events.extend(counted.map(usage));
     events
@@ -155,7 +162,7 @@ fn answer(answer: Answer) -> (Events, bool) {
     (events, false)
 }
 
-fn call(at: usize, call: Call) -> ModelEvent {
+pub(super) fn call(at: usize, call: Call) -> ModelEvent {
     let (name, arguments) = match call {
         Call::Read => ("file_read", json!({ "path": "a.txt" }).to_string()),
         Call::ReadLong => ("file_read", json!({ "path": "long.txt" }).to_string()),
@@ -172,6 +179,7 @@ fn call(at: usize, call: Call) -> ModelEvent {
         Call::EndGoal => ("update_goal", json!({ "status": "complete" }).to_string()),
         Call::Unknown => ("no_such_tool", r#"{ "x": 1.0e-1 }"#.to_owned()),
         Call::Malformed => ("file_read", "{".to_owned()),
+        Call::Delegate(errand, background) => ("subagent", errands::request(errand, background).to_string()),
     };
     ModelEvent::ToolCall(ModelCall {
         provider_id: format!("call_{at}"),

@@ -93,6 +93,42 @@ pub(super) enum Call {
     EndGoal,
     Unknown,
     Malformed,
+    /// A request for subagents, and whether they run in the background.
+    Delegate(Errand, bool),
+}
+
+/// What a requested subagent does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Errand {
+    Answers,
+    Reads,
+    /// Its model fails once, for a passing reason.
+    Retries,
+    Fails,
+    /// The user cancels while it answers.
+    Cancelled,
+    /// Its model never answers.
+    Silent,
+    /// Another one waits for it.
+    First,
+    /// It requests one itself.
+    Delegates,
+    /// It goes on after it has ended.
+    Resumed,
+}
+
+impl Errand {
+    pub(super) const ALL: [Self; 9] = [
+        Self::Answers,
+        Self::Reads,
+        Self::Retries,
+        Self::Fails,
+        Self::Cancelled,
+        Self::Silent,
+        Self::First,
+        Self::Delegates,
+        Self::Resumed,
+    ];
 }
 
 /// The outcome of a summary request.
@@ -151,19 +187,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Meanwhile::Effort(Effort::High)),
     ];
     let tokens = prop_oneof![3 => 1..100_usize, 2 => 1_000..4_000_usize];
-    let call = select(vec![
-        Call::Read,
-        Call::ReadLong,
-        Call::ReadLong,
-        Call::ReadMissing,
-        Call::Write,
-        Call::Command,
-        Call::Sample,
-        Call::Plan,
-        Call::EndGoal,
-        Call::Unknown,
-        Call::Malformed,
-    ]);
+    let call = prop_oneof![11 => plain_call(), 4 => delegation()];
     let answer = prop_oneof![
         4 => (tokens, any::<bool>()).prop_map(|(tokens, counted)| Answer::Says(tokens, counted)),
         8 => (vec(call, 1..4), any::<bool>()).prop_map(|(calls, counted)| Answer::Calls(calls, counted)),
@@ -176,6 +200,27 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     (prop_oneof![3 => Just(None), 1 => meanwhile.prop_map(Some)], answer)
         .prop_map(|(meanwhile, answer)| Step { meanwhile, answer })
+}
+
+fn delegation() -> impl Strategy<Value = Call> {
+    (select(Errand::ALL.to_vec()), any::<bool>())
+        .prop_map(|(errand, background)| Call::Delegate(errand, background))
+}
+
+fn plain_call() -> impl Strategy<Value = Call> {
+    select(vec![
+        Call::Read,
+        Call::ReadLong,
+        Call::ReadLong,
+        Call::ReadMissing,
+        Call::Write,
+        Call::Command,
+        Call::Sample,
+        Call::Plan,
+        Call::EndGoal,
+        Call::Unknown,
+        Call::Malformed,
+    ])
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
@@ -191,7 +236,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => select(vec![None, Some(Effort::Low)]).prop_map(Act::Effort),
         1 => Just(Act::Title),
         1 => any::<bool>().prop_map(Act::Model),
-        1 => target.prop_map(Act::Rewind),
+        2 => target.prop_map(Act::Rewind),
         1 => Just(Act::Restart),
         1 => Just(Act::Fork),
         2 => (0..10_usize, course()).prop_map(|(appends, course)| Act::Crash(appends, course)),

@@ -8,8 +8,8 @@ use agent::fake::MemoryStore;
 use agent::{
     Access, AnyCall, AnyTool, Client, Content, ContextLimits, CreateSession, Description, Effect, Limits,
     ModelRequest, OpenSession, PermissionOutcome, PermissionRequest, Runtime, RuntimeOptions, SampleRequest,
-    SessionEvent, SessionHandle, SessionId, Surface, ToolContent, ToolContext, ToolError, ToolKind,
-    ToolOutput, ToolSpec, Usage,
+    SessionEvent, SessionHandle, SessionId, SubagentState, SubagentTimes, Surface, SwarmEvent, ToolContent,
+    ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec, Usage,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -19,18 +19,26 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 use system::{AbsPath, FakeSystem, fake};
+use tokio::sync::Notify;
 
 /// A user who answers permission requests with these outcomes in a cycle.
 struct User {
     outcomes: Vec<PermissionOutcome>,
     asked: AtomicUsize,
+    /// Notified when a subagent has ended.
+    ended: Arc<Notify>,
 }
 
 #[async_trait]
 impl Client for User {
-    fn notify(&self, _event: &SessionEvent) {}
+    fn notify(&self, event: &SessionEvent) {
+        if let SessionEvent::Swarm(SwarmEvent::Completed(_)) = event {
+            self.ended.notify_one();
+        }
+    }
 
     async fn request_permission(&self, _request: PermissionRequest) -> PermissionOutcome {
         self.outcomes[self.asked.fetch_add(1, Ordering::Relaxed) % self.outcomes.len()]
@@ -105,6 +113,8 @@ pub(super) struct World {
     system: Arc<FakeSystem>,
     /// Includes processes that crashed: their tasks still run, and must have no effect.
     processes: Vec<Process>,
+    /// Notified when a subagent has ended.
+    ended: Arc<Notify>,
 }
 
 /// How a session reacts to one more prompt.
@@ -113,6 +123,8 @@ pub(super) struct Next {
     pub(super) requests: Vec<ModelRequest>,
     pub(super) total: Usage,
     pub(super) events: Vec<SessionEvent>,
+    /// The subagents as clients are shown them, without times.
+    pub(super) agents: Vec<SubagentState>,
 }
 
 impl World {
@@ -121,7 +133,8 @@ impl World {
         system.add_file("/w/a.txt", "one\ntwo\n");
         system.add_file("/w/long.txt", "a line of text of some length\n".repeat(200));
         system.on_command("cargo test", |_| fake::Script::exits(0).prints("ok\n"));
-        let mut world = Self { script, store: Arc::default(), system, processes: Vec::new() };
+        let mut world =
+            Self { script, store: Arc::default(), system, processes: Vec::new(), ended: Arc::default() };
         let (runtime, play) = world.runtime(world.store.clone());
         let new = CreateSession {
             cwd: AbsPath::new("/w").unwrap(),
@@ -147,7 +160,8 @@ impl World {
     }
 
     fn surface(&self) -> Surface {
-        let user = User { outcomes: self.script.outcomes.clone(), asked: AtomicUsize::new(0) };
+        let (outcomes, ended) = (self.script.outcomes.clone(), self.ended.clone());
+        let user = User { outcomes, asked: AtomicUsize::new(0), ended };
         Surface { client: Arc::new(user), system: self.system.clone() }
     }
 
@@ -234,6 +248,20 @@ impl World {
         }
     }
 
+    /// Waits until no subagent is at work: a turn that failed leaves those in the background.
+    async fn wait_for_subagents(&self) {
+        let Process { runtime, session, .. } = self.now();
+        loop {
+            let agents = runtime.subagents(session.id()).await.unwrap().agents;
+            if agents.iter().all(|agent| agent.progress.status.is_final()) {
+                return;
+            }
+            // The clock is paused: longer than every limit of a subagent, and over at once.
+            let ended = tokio::time::timeout(Duration::from_hours(1), self.ended.notified()).await;
+            ended.expect("a subagent that is at work ends");
+        }
+    }
+
     async fn fork(&mut self) {
         let new = CreateSession {
             cwd: AbsPath::new("/w").unwrap(),
@@ -249,6 +277,7 @@ impl World {
     /// Returns how the running session reacts to one more prompt, and how a session does that
     /// another process opens over a copy of the log.
     pub(super) async fn next(&mut self) -> (Next, Next) {
+        self.wait_for_subagents().await;
         let copy = Arc::new(self.store.copy());
         let id = self.now().session.id().clone();
         let resumed = self.open(copy, &id).await;
@@ -267,6 +296,17 @@ async fn next(process: &Process) -> Next {
     let outcome = session.prompt(vec![Content::text("next")]).await;
     let mut events = Vec::new();
     runtime.replay(session.id(), &mut |event| events.push(event.clone())).await.unwrap();
+    let mut agents = runtime.subagents(session.id()).await.unwrap().agents;
+    // Those that were interrupted end when each process finds them.
+    let states = events.iter_mut().filter_map(|event| match event {
+        SessionEvent::Subagent(state) => Some(state.as_mut()),
+        _ => None,
+    });
+    for agent in states.chain(&mut agents) {
+        agent.times = SubagentTimes::default();
+        // What a subagent has received is in its own log.
+        agent.progress.delivered &= agent.place.parent.is_none();
+    }
     let requests = play.lock().unwrap().requests.clone();
-    Next { requests, total: outcome.map(|outcome| outcome.total).unwrap_or_default(), events }
+    Next { requests, total: outcome.map(|outcome| outcome.total).unwrap_or_default(), events, agents }
 }

@@ -146,3 +146,30 @@ async fn a_subagent_that_repeats_itself_is_warned_twice_and_stopped() {
     assert_eq!(agents[0].progress.status, SubagentStatus::Failed, "{agents:?}");
     assert!(agents[0].activity.tool_calls <= 9, "{}", agents[0].activity.tool_calls);
 }
+
+#[tokio::test]
+async fn an_agent_whose_request_was_not_recorded_can_be_requested_again() {
+    let mut refused = 0;
+    for append in 0..8 {
+        let play = play(Cast::default(), |scene: &Scene| match scene.round {
+            _ if scene.is_subagent() => Reply::text("Found."),
+            _ if scene.last[0].starts_with("No agent was started") => {
+                subagent(json!({"task": "Look again", "id": "a"}))
+            }
+            0 => subagent(json!({"task": "Look", "id": "a"})),
+            _ => Reply::text("Ended."),
+        })
+        .await;
+        play.store.trip_after(append, false);
+        // Other appends that fail end the turn.
+        let ended = play.session.prompt(vec![Content::text("Go")]).await;
+        let is_refusal = |scene: &Scene| scene.last[0].starts_with("No agent was started");
+        if play.scenes.lock().unwrap().iter().any(is_refusal) {
+            refused += 1;
+            assert!(ended.is_ok(), "{ended:?}");
+            assert_eq!(play.statuses().await, [("a".to_owned(), SubagentStatus::Done)]);
+            assert_eq!(play.agents().await[0].request.task, "Look again");
+        }
+    }
+    assert_eq!(refused, 1, "one of the appends is that of the request");
+}

@@ -72,6 +72,8 @@ pub(crate) enum Item {
     Host,
     /// A word of a command line.
     Argument,
+    /// A key, such as `ctrl+o`.
+    Key,
     /// One of these words.
     Word(&'static [&'static str]),
 }

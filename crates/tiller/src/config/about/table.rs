@@ -204,6 +204,76 @@ pub(super) const ABOUT: &[About] = &[
         text: "The address of the search provider; SearXNG needs one.",
     },
     About {
+        name: "ui.screen",
+        takes: Takes::Word(&["auto", "inline", "full", "plain"]),
+        default: DefaultValue::Text("auto"),
+        text: "How the [terminal interface](terminal.md#screens) is drawn. `auto`: plain if \
+               `ACCESSIBLE` is set or `TERM` is `dumb`, else inline.",
+    },
+    About {
+        name: "ui.theme",
+        takes: Takes::Text,
+        default: DefaultValue::Text("terminal"),
+        text: "The [theme](terminal.md#themes) of the terminal interface.",
+    },
+    About {
+        name: "ui.keys.NAME",
+        takes: Takes::List(Item::Key),
+        default: DefaultValue::Described("the keys in the table"),
+        text: "The keys of an [action](terminal.md#keys), in place of its default ones; an empty \
+               list leaves it without a key.",
+    },
+    About {
+        name: "ui.enter",
+        takes: Takes::Word(&["steer", "after"]),
+        default: DefaultValue::Text("steer"),
+        text: "What Enter does while a turn runs: `steer` sends the message to the turn, `after` \
+               sends it after the turn.",
+    },
+    About {
+        name: "ui.mouse",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(true),
+        text: "Whether full screen uses the mouse. The inline screen never does.",
+    },
+    About {
+        name: "ui.notify",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(true),
+        text: "Whether the terminal notifies you when something waits, if it does not have the \
+               focus or the turn was long.",
+    },
+    About {
+        name: "ui.title",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(false),
+        text: "Whether the title of the terminal's window names the session.",
+    },
+    About {
+        name: "ui.animation",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(true),
+        text: "Whether signs of progress move.",
+    },
+    About {
+        name: "ui.hyperlinks",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(true),
+        text: "Whether links are hyperlinks of the terminal; otherwise their addresses are shown.",
+    },
+    About {
+        name: "ui.ambiguous_width",
+        takes: Takes::Word(&["narrow", "wide"]),
+        default: DefaultValue::Text("narrow"),
+        text: "How wide the terminal draws characters of ambiguous width.",
+    },
+    About {
+        name: "ui.history",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(true),
+        text: "Whether prompts of the terminal interface are kept for later sessions.",
+    },
+    About {
         name: "hooks.NAME.on",
         takes: Takes::Word(&["before_tool", "after_tool", "prompt", "stop"]),
         default: DefaultValue::Required,

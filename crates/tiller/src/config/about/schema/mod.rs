@@ -105,9 +105,13 @@ fn of_item(item: Item) -> Value {
         Item::Url => text(URL),
         Item::Host => text("^(\\[[0-9A-Fa-f:.]+\\]|[^\\s/@?#:\\\\]+)$"),
         Item::Word(words) => json!({ "enum": words }),
-        Item::Tool | Item::ToolPattern | Item::PathPattern | Item::Rule | Item::Variable | Item::Argument => {
-            text("\\S")
-        }
+        Item::Tool
+        | Item::ToolPattern
+        | Item::PathPattern
+        | Item::Rule
+        | Item::Variable
+        | Item::Argument
+        | Item::Key => text("\\S"),
     }
 }
 

@@ -1,0 +1,57 @@
+//! What the state machine asks of the loop around it.
+
+use crate::{
+    client::asks::{Answer, AskId},
+    driver::request::Request,
+    screens::frame::Screen,
+};
+
+/// What the interface wants done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// A request to the runtime.
+    Request(Request),
+    /// The answer to a question.
+    Answer(AskId, Answer),
+    /// Copy a text to the clipboard.
+    Copy(String),
+    /// Notify the user, if the terminal does not have the focus or the turn was long.
+    Notify(Occasion),
+    /// Stop the process until the shell continues it.
+    Suspend,
+    /// Open the user's editor on a text.
+    Edit(String),
+    /// Draw another kind of screen.
+    Screen(Screen),
+    /// Name the session in the terminal's title.
+    Title(String),
+    /// Draw the live region again from its first row.
+    Repaint,
+    /// End the interface.
+    Quit,
+}
+
+/// Why the user is notified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// A permission request waits.
+    Permission,
+    /// A question waits.
+    Question,
+    /// The turn ended.
+    Ended,
+    /// The turn failed.
+    Failed,
+}
+
+impl Occasion {
+    /// Returns the fixed words of the notification.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Permission => "Tiller waits for a permission",
+            Self::Question => "Tiller asks a question",
+            Self::Ended => "Tiller has finished",
+            Self::Failed => "Tiller could not go on",
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What the runtime delivers: events, questions and the results of requests.
+
+use super::{
+    App, Overlay,
+    effect::{Effect, Occasion},
+    session::SessionView,
+};
+use crate::{
+    client::{asks::Asked, mailbox::Letter},
+    composer::{Composer, History, Part, Sources},
+    driver::{
+        reply::{Attachment, OpenedSession, Reply},
+        request::{Request, When, Which},
+    },
+    limits::LONG_TURN,
+    panel::AskQueue,
+    screens::frame::Screen,
+    theme::Role,
+    transcript::{Feed, Transcript, view::View},
+};
+use agent::{SessionEvent, StopReason, TurnEnd};
+use std::sync::Arc;
+
+impl App {
+    /// Takes an item from the runtime.
+    pub fn letter(&mut self, letter: Letter) -> Vec<Effect> {
+        let effects = self.open_letter(letter);
+        self.settle();
+        effects
+    }
+
+    fn open_letter(&mut self, letter: Letter) -> Vec<Effect> {
+        match letter {
+            Letter::Event(event) => self.event(&event),
+            Letter::Asked(id, asked) => {
+                let occasion = match *asked {
+                    Asked::Permission(_) => Occasion::Permission,
+                    Asked::Question(_) => Occasion::Question,
+                };
+                match self.options.screen {
+                    Screen::Plain => self.plain.ask(id, *asked),
+                    Screen::Inline | Screen::Full => self.asks.push(id, *asked),
+                }
+                let long = self.turn_is_long();
+                self.notify(occasion, long)
+            }
+            Letter::Withdrawn(id) => {
+                self.asks.withdraw(id, self.now);
+                self.plain.withdraw(id);
+                Vec::new()
+            }
+            Letter::Reply(reply) => self.reply(*reply),
+        }
+    }
+
+    fn event(&mut self, event: &SessionEvent) -> Vec<Effect> {
+        let Some(session) = &mut self.session else { return Vec::new() };
+        let ran_for = session.turn.map(|turn| self.now.saturating_sub(turn.since));
+        session.apply(event, self.replaying, self.now);
+        self.transcript.apply_at(event, (!self.replaying).then_some(self.now));
+        if let SessionEvent::Commands(_) = event {
+            self.set_commands();
+        }
+        match event {
+            SessionEvent::TurnEnded { end, .. } if !self.replaying => {
+                let long = ran_for.is_some_and(|time| time >= LONG_TURN);
+                match end {
+                    TurnEnd::Stopped(StopReason::Cancelled) => Vec::new(),
+                    TurnEnd::Failed(_) => self.notify(Occasion::Failed, long),
+                    TurnEnd::Stopped(_) => self.notify(Occasion::Ended, long),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the running turn takes so long that the user may be elsewhere.
+    fn turn_is_long(&self) -> bool {
+        let turn = self.session.as_ref().and_then(|session| session.turn);
+        turn.is_some_and(|turn| self.now.saturating_sub(turn.since) >= LONG_TURN)
+    }
+
+    /// Notifies the user, who may be elsewhere if the terminal has no focus or the turn was long.
+    fn notify(&self, occasion: Occasion, long: bool) -> Vec<Effect> {
+        let wanted = self.options.notify && (long || !self.focused);
+        if wanted { vec![Effect::Notify(occasion)] } else { Vec::new() }
+    }
+
+    fn reply(&mut self, reply: Reply) -> Vec<Effect> {
+        match reply {
+            Reply::Opened(opened) => return self.opened(*opened),
+            Reply::Replayed => {
+                self.replaying = false;
+                if let Some(first) = self.first.take() {
+                    return vec![self.send(vec![Part::Text(first)], When::After)];
+                }
+            }
+            Reply::Inserted(id) => {
+                self.waiting.remove(id);
+                self.drop_images();
+            }
+            Reply::Settled(id, outcome) => {
+                let waited = self.waiting.remove(id);
+                match (outcome, waited) {
+                    // It never ran: the user gets it back.
+                    (Ok(outcome), Some(waited)) if outcome.stop_reason == StopReason::Cancelled => {
+                        self.composer.put_back(waited.content);
+                    }
+                    (Err(error), Some(waited)) => {
+                        self.composer.put_back(waited.content);
+                        self.fail(&error.to_string());
+                    }
+                    // The transcript has the error, as the end of the turn.
+                    _ => {}
+                }
+                self.drop_images();
+            }
+            Reply::Models(models) => self.models_listed(models),
+            Reply::Sessions(sessions) => self.sessions_listed(sessions),
+            Reply::Turns(turns) => self.turns_listed(&turns),
+            Reply::SubagentTranscript(events) => return self.show_subagent(&events),
+            Reply::Files(files) => {
+                let sources = self.composer.sources().clone();
+                self.composer.set_sources(Sources { files: Arc::new(files), loading: false, ..sources });
+            }
+            Reply::History(entries) => {
+                self.composer = Composer::new(History::new(entries), self.options.look.clone())
+            }
+            Reply::Image(image) => self.attach(*image),
+            Reply::Paste(text) => self.composer.paste(&text),
+            Reply::Done(text) => self.tell(&text),
+            Reply::Failed(text) => {
+                self.fail(&text);
+            }
+            Reply::Held { id, message } => self.offer_take_over(id, &message),
+            Reply::Ended => return vec![Effect::Quit],
+        }
+        Vec::new()
+    }
+
+    fn opened(&mut self, opened: OpenedSession) -> Vec<Effect> {
+        let again = self.session.is_some();
+        self.transcript = Transcript::new(Some(opened.cwd.clone()));
+        self.feed = Feed::default();
+        self.replaying = true;
+        self.overlay = Overlay::None;
+        self.asks = AskQueue::new(self.options.bindings.clone());
+        self.page = View::default();
+        self.waiting.take_all();
+        let new = opened.new;
+        self.session = Some(SessionView::new(opened, self.now));
+        self.set_commands();
+        if again {
+            self.tell(if new { "a new session" } else { "the session is open" });
+        }
+        vec![Effect::Request(Request::ListFiles)]
+    }
+
+    /// Shows the transcript of a subagent until it is closed.
+    fn show_subagent(&mut self, events: &[SessionEvent]) -> Vec<Effect> {
+        let cwd = self.session.as_ref().map(|session| session.cwd.clone());
+        let mut transcript = Transcript::new(cwd);
+        events.iter().for_each(|event| transcript.apply(event));
+        self.of_subagent = Some(transcript);
+        self.overlay = Overlay::Transcript(Box::default());
+        self.screen_of_overlay()
+    }
+
+    /// Passes the commands of the session and of the interface to the composer.
+    pub(super) fn set_commands(&mut self) {
+        let own: Vec<_> = super::commands::listed().collect();
+        let of_session = self.session.iter().flat_map(|session| session.commands.iter().cloned());
+        let others = of_session.filter(|command| own.iter().all(|own| own.name != command.name));
+        let commands = others.chain(own.iter().cloned()).collect();
+        let sources = self.composer.sources().clone();
+        self.composer.set_sources(Sources { commands, ..sources });
+    }
+
+    fn attach(&mut self, image: Attachment) {
+        self.next_image += 1;
+        self.composer.attach(self.next_image, image.width, image.height);
+        self.images.insert(self.next_image, image);
+    }
+
+    fn offer_take_over(&mut self, id: agent::SessionId, message: &str) {
+        self.taking_over = Some(id);
+        self.message(Role::Warning, format!("{message} · ctrl+y: take it over"));
+    }
+
+    /// Returns the request to take the offered session over, if one was offered.
+    pub(super) fn take_over(&mut self) -> Option<Effect> {
+        let id = self.taking_over.take()?;
+        Some(Effect::Request(Request::Open(Which::Stored { id, take_over: true })))
+    }
+}

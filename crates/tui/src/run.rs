@@ -1,0 +1,263 @@
+//! Runs the interface: the terminal on a thread of its own, the runtime on the caller's.
+
+use crate::{
+    app::{App, AppOptions, effect::Effect},
+    client::mailbox::Mailbox,
+    driver::{
+        Command, Driver,
+        host::Host,
+        request::{Request, Which},
+    },
+    limits::{FRAME, FRAME_UNSYNCHRONISED},
+    screens::{
+        frame::Frame,
+        terminal::{Options as TerminalOptions, Terminal, TerminalError},
+    },
+};
+use agent::{Runtime, SessionId};
+use std::{
+    future::Future,
+    io,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep_until},
+};
+
+/// How the interface begins.
+#[derive(Debug)]
+pub struct Start {
+    /// How it looks and behaves.
+    pub app: AppOptions,
+    /// How the terminal is opened.
+    pub terminal: TerminalOptions,
+    /// The session to open.
+    pub session: Which,
+    /// A prompt to send at once.
+    pub prompt: Option<String>,
+    /// Whether the list of sessions is shown first.
+    pub choose: bool,
+}
+
+/// Why the interface ended or did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The terminal cannot be used.
+    #[error(transparent)]
+    Terminal(#[from] TerminalError),
+    /// The terminal's thread could not be started.
+    #[error("the terminal's thread cannot be started: {0}")]
+    Thread(#[source] io::Error),
+    /// The terminal's thread panicked, which is a defect. The session is kept.
+    #[error("the interface failed, which is a defect in tiller, please report it: {0}")]
+    Panicked(String),
+}
+
+/// Runs the interface until the user quits, the terminal is gone, or `stop` completes. Returns the
+/// session that was open last.
+///
+/// # Errors
+///
+/// Fails if there is no terminal, or with the text of a panic.
+pub async fn run(
+    runtime: Arc<Runtime>,
+    host: Arc<dyn Host>,
+    start: Start,
+    stop: impl Future<Output = ()>,
+) -> Result<Option<SessionId>, RunError> {
+    let mailbox = Arc::new(Mailbox::default());
+    let (commands, received) = mpsc::unbounded_channel();
+    let driver = Driver::new(runtime, Arc::clone(&host), Arc::clone(&mailbox));
+    let (ended, screen_ended) = oneshot::channel();
+    let to_driver = commands.clone();
+    let thread = std::thread::Builder::new().name("terminal".to_owned());
+    let thread = thread
+        .spawn(move || {
+            let shown = show(start, &mailbox, to_driver, host.as_ref());
+            // The runtime's side has ended.
+            let _ = ended.send(());
+            shown
+        })
+        .map_err(RunError::Thread)?;
+    let driving = driver.run(received);
+    tokio::pin!(driving);
+    let mut session = None;
+    let mut driver_ended = false;
+    tokio::select! {
+        last = &mut driving => (session, driver_ended) = (last, true),
+        _ = screen_ended => {}
+        () = stop => {}
+    }
+    // The driver has ended.
+    let _ = commands.send(Command::Request(Request::Quit));
+    if !driver_ended {
+        session = driving.await;
+    }
+    match thread.join() {
+        Ok(shown) => shown.map(|()| session),
+        Err(panic) => Err(RunError::Panicked(agent::panic_text(&*panic).to_owned())),
+    }
+}
+
+/// Runs the terminal's side on the calling thread.
+fn show(
+    start: Start,
+    mailbox: &Mailbox,
+    commands: mpsc::UnboundedSender<Command>,
+    host: &dyn Host,
+) -> Result<(), RunError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(RunError::Thread)?;
+    runtime.block_on(async {
+        let terminal = Terminal::open(start.terminal)?;
+        let (columns, rows) = terminal.size();
+        let app = App::new(start.app, (columns, rows), start.prompt);
+        let mut screen = ScreenLoop {
+            terminal,
+            app,
+            commands,
+            host,
+            begun: Instant::now(),
+            changed: true,
+            drawn: None,
+            quitting: false,
+        };
+        screen.app.set_today(today());
+        screen.request(Request::Open(start.session));
+        if start.choose {
+            let effects = screen.app.choose_session();
+            screen.perform(effects).await;
+        }
+        screen.run(mailbox).await;
+        screen.terminal.close();
+        Ok(())
+    })
+}
+
+/// The loop of the terminal's thread.
+struct ScreenLoop<'a> {
+    terminal: Terminal,
+    app: App,
+    commands: mpsc::UnboundedSender<Command>,
+    host: &'a dyn Host,
+    begun: Instant,
+    /// Whether something changed since the last frame.
+    changed: bool,
+    /// When the last frame was drawn.
+    drawn: Option<Instant>,
+    quitting: bool,
+}
+
+impl ScreenLoop<'_> {
+    async fn run(&mut self, mailbox: &Mailbox) {
+        let mut at_once = true;
+        while !self.quitting {
+            let due = self.drawn.map_or(self.begun, |drawn| drawn + self.pause());
+            if self.changed && (at_once || Instant::now() >= due) {
+                self.draw();
+            }
+            at_once = false;
+            let tick = self.app.next_tick().map(|tick| self.begun + tick);
+            let wake = if self.changed { Some(due) } else { None }.into_iter().chain(tick).min();
+            tokio::select! {
+                biased;
+                input = self.terminal.input() => {
+                    let Some(input) = input else { break };
+                    at_once = true;
+                    self.changed = true;
+                    self.app.set_today(today());
+                    let effects = self.app.input(input, self.begun.elapsed());
+                    self.perform(effects).await;
+                }
+                () = mailbox.arrived() => {
+                    self.changed = true;
+                    self.app.set_today(today());
+                    self.app.set_now(self.begun.elapsed());
+                    for letter in mailbox.take() {
+                        let effects = self.app.letter(letter);
+                        self.perform(effects).await;
+                    }
+                }
+                () = sleep_until(wake.unwrap_or(self.begun)), if wake.is_some() => {
+                    if tick.is_some_and(|tick| Instant::now() >= tick) {
+                        self.changed = true;
+                        self.app.set_today(today());
+                        self.app.tick(self.begun.elapsed());
+                    }
+                }
+            }
+        }
+        // What was finished last is committed before the live region is removed.
+        self.app.leave();
+        self.draw();
+    }
+
+    /// The least time between two frames that no key asked for.
+    fn pause(&self) -> Duration {
+        match self.terminal.capabilities().synchronised {
+            Some(true) => FRAME,
+            _ => FRAME_UNSYNCHRONISED,
+        }
+    }
+
+    fn draw(&mut self) {
+        if !self.terminal.is_ready() {
+            // It says when it is ready; until then nothing is handed out that it would refuse.
+            self.terminal.draw(&Frame::default());
+            self.drawn = Some(Instant::now());
+            return;
+        }
+        let frame = self.app.frame();
+        self.terminal.draw(&frame);
+        self.changed = false;
+        self.drawn = Some(Instant::now());
+    }
+
+    fn request(&self, request: Request) {
+        // The driver has ended, and so will this loop.
+        let _ = self.commands.send(Command::Request(request));
+    }
+
+    async fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Request(request) => self.request(request),
+                Effect::Answer(id, answer) => {
+                    // The driver has ended, and so will this loop.
+                    let _ = self.commands.send(Command::Answer(id, answer));
+                }
+                Effect::Copy(text) => {
+                    let taken = self.terminal.copy(&text);
+                    self.app.copied(&text, taken);
+                    self.request(Request::Copy(text));
+                }
+                Effect::Notify(occasion) => self.terminal.notify(occasion.words()),
+                Effect::Suspend => {
+                    if !self.terminal.suspend() {
+                        self.app.fail("there is no shell to return to");
+                    }
+                }
+                Effect::Edit(text) => {
+                    self.terminal.pause();
+                    let edited = self.host.edit(&text).await;
+                    if self.terminal.resume().is_err() {
+                        self.quitting = true;
+                    }
+                    self.app.edited(edited);
+                }
+                Effect::Screen(screen) => self.terminal.set_screen(screen),
+                Effect::Title(title) => self.terminal.set_title(&title),
+                Effect::Repaint => self.terminal.redraw(),
+                Effect::Quit => self.quitting = true,
+            }
+        }
+    }
+}
+
+/// Returns the time of day, in milliseconds since the epoch.
+fn today() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
