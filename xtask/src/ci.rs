@@ -11,7 +11,7 @@ mod summary;
 mod tool;
 
 use crate::process::command;
-use crate::{cross, eval, faults, site, tidy, wall};
+use crate::{cross, dist, eval, faults, site, tidy, wall};
 use anyhow::Result;
 pub(crate) use clients::tap;
 use step::Steps;
@@ -53,6 +53,7 @@ pub(crate) fn run() -> Result<()> {
     steps.function("tasks", "cargo xtask eval --self-test", eval::self_test)?;
     clients::play(&mut steps, &clients::Options::default())?;
     steps.command("wall build", command("cargo").args(TEST_BUILD))?;
+    steps.function("packages", "cargo xtask packages", dist::run_built_trial)?;
     steps.function("wall", "cargo xtask wall", wall::run_built)?;
     steps.function("kills", "cargo xtask faults --points 30", faults::run_built)?;
 

@@ -13,6 +13,7 @@ mod bench;
 mod ci;
 mod clumsy;
 mod cross;
+mod dist;
 mod document;
 mod edits;
 mod eval;
@@ -39,6 +40,8 @@ usage: cargo xtask COMMAND
   site     the site of the documents, built by mdbook, with its links checked offline
   doc      the API documentation of all crates, without warnings
   cross    clippy for macOS, ARM Linux and musl, with what this machine has or can install [TARGET]...
+  dist     the files of a release for one target, or what all targets share [--target T] [--binary PATH] [--out DIR] [--collect]
+  packages  installs the packages of the debug binary from local files and starts each: a part of ci [--binary PATH]
   clients  clients that others wrote against the debug binary: a part of ci [--write] [--only NAME] [--binary PATH]
   clumsy   malformed calls of models on every wire, and what comes of each, as a table
   soak     2,000 prompts over 50 sessions with random cancels, and 200 kills of the program at random moments
@@ -67,6 +70,8 @@ fn main() -> ExitCode {
         ["reference", options @ ..] => reference::run(options),
         ["site"] => site::run(),
         ["doc"] => site::doc(),
+        ["dist", options @ ..] => dist::run(options),
+        ["packages", options @ ..] => dist::run_trial(options),
         ["cross", targets @ ..] => cross::run(targets),
         ["clumsy"] => clumsy::run(),
         ["soak"] => soak::run(),

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -74,18 +74,26 @@ pub(crate) fn run_with_limit(program: &mut Command, limit: Duration) -> Result<P
         let _ = stderr.read_to_end(&mut stderr_text);
         String::from_utf8_lossy(&stderr_text).into_owned()
     });
+    if let Some(status) = wait_for_end(&mut child, limit)? {
+        let stderr_text = reader.join().expect("the thread only reads");
+        return Ok(ProgramEnd::Exited(status.success(), stderr_text));
+    }
+    // The thread is not joined: a surviving process may keep the pipe open.
+    Ok(ProgramEnd::TimedOut)
+}
+
+/// Waits for a process for at most `limit`, then kills it and returns `None`.
+pub(crate) fn wait_for_end(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
     let begun = Instant::now();
     while begun.elapsed() < limit {
         if let Some(status) = child.try_wait()? {
-            let stderr_text = reader.join().expect("the thread only reads");
-            return Ok(ProgramEnd::Exited(status.success(), stderr_text));
+            return Ok(Some(status));
         }
         thread::sleep(Duration::from_millis(50));
     }
     child.kill()?;
     child.wait()?;
-    // The thread is not joined: a surviving process may keep the pipe open.
-    Ok(ProgramEnd::TimedOut)
+    Ok(None)
 }
 
 /// Formats the command as a person would type it.

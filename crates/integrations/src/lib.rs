@@ -9,6 +9,8 @@
 //! [`Web`] fetches pages and searches the web, through the same guarded client; [`WebTools`] gives
 //! sessions the tools for it.
 //!
+//! [`download_release_file`] fetches the files of a release of this program, for its update.
+//!
 //! Architecture Invariant: no other crate speaks HTTP to services. This crate must never connect to
 //! an address that was not checked, print, or read a file by itself: documents, credentials,
 //! settings and the system for uploads are passed in.
@@ -30,6 +32,7 @@ mod names;
 mod openapi;
 mod outcome;
 mod pages;
+mod release;
 mod request;
 mod retry;
 mod token;
@@ -55,6 +58,7 @@ pub use manifest::{Manifest, ManifestError, Override};
 pub use names::{integration_name, tool_name};
 pub use openapi::{DocumentError, parse as parse_document, trimmed};
 pub use outcome::{CallMeta, Outcome};
+pub use release::{ReleaseError, download_release_file};
 pub use tool::IntegrationTool;
 pub use upload::Files;
 pub use web::{

@@ -37,6 +37,8 @@ pub(crate) const BACK_OFF: Duration = Duration::from_millis(500);
 pub(crate) const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 /// Redirects within one origin.
 pub(crate) const REDIRECTS: usize = 5;
+/// Deadline for one file of a release.
+pub(crate) const RELEASE: Duration = Duration::from_secs(600);
 /// Bytes of one response.
 pub(crate) const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of an error response that are read.

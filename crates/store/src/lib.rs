@@ -22,5 +22,6 @@ mod sqlite;
 mod stored;
 
 pub use sqlite::{
-    CheckDepth, CutSession, Health, Holder, Machine, Remedy, Repaired, Salvaged, SqliteStore, examine, repair,
+    CheckDepth, CutSession, Health, Holder, Machine, Remedy, Repaired, Salvaged, SessionLease, SqliteStore,
+    examine, leases, repair,
 };

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// which work for any file size.
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
 
+/// The maximum size of a program file that an update replaces, in bytes. Debug builds are large.
+pub const MAX_PROGRAM_BYTES: u64 = 1024 * 1024 * 1024;
+
 /// The maximum size of an ignore file in bytes; a larger one is not used.
 pub(crate) const IGNORE_FILE_BYTES: u64 = 1024 * 1024;
 

@@ -3,8 +3,10 @@
 //! The doc comments of variants and fields are the help texts of `--help`.
 
 mod acp;
+mod completions;
 mod config;
 mod globals;
+mod install;
 mod integrations;
 mod mcp;
 mod memory;
@@ -12,11 +14,14 @@ mod prompt;
 mod read;
 mod skills;
 mod spelling;
+mod update;
 mod web;
 mod words;
 
+pub(crate) use completions::{CompleteArgs, CompletionsArgs, ManArgs, Shell};
 pub(crate) use config::{ConfigCommand, ConfigPlace};
 pub(crate) use globals::{Globals, wishes};
+pub(crate) use install::InstallArgs;
 pub(crate) use integrations::{
     AddIntegration, Configure, IntegrationsCommand, OneFunction, SettingsScope, Word, file as document_file,
 };
@@ -27,6 +32,7 @@ pub(crate) use memory::{MemoryCommand, MemoryFilter};
 pub(crate) use prompt::{OutputFormat, PrintArgs, ScreenMode};
 pub(crate) use read::Instead;
 pub(crate) use skills::SkillsCommand;
+pub(crate) use update::UpdateArgs;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -88,6 +94,17 @@ pub(crate) enum Command {
     /// Run Lua scripts.
     #[command(subcommand)]
     Lua(LuaCommand),
+    /// Put Tiller into the settings of an editor: zed, jetbrains, neovim, emacs or vscode.
+    Install(InstallArgs),
+    /// Update this program, or name the command that does.
+    Update(UpdateArgs),
+    /// Print the completion script for a shell.
+    Completions(CompletionsArgs),
+    /// Print a manual page, or write all of them.
+    Man(ManArgs),
+    /// Print the values that a completion script asks for.
+    #[command(name = "__complete", hide = true)]
+    Complete(CompleteArgs),
     /// Print a schema as JSON Schema.
     #[command(subcommand)]
     Schema(SchemaCommand),

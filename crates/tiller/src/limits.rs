@@ -34,6 +34,16 @@ pub(crate) const STOP: Duration = Duration::from_millis(2000);
 pub(crate) const STREAM_BYTES: usize = 1024 * 1024;
 /// How long to wait for the reader of queued output when the process ends.
 pub(crate) const LAST_WRITES: Duration = Duration::from_millis(300);
+/// The most values that a completion script is given.
+pub(crate) const COMPLETIONS: usize = 200;
+/// The largest list of sums, or signature, of a release, in bytes.
+pub(crate) const SUMS_BYTES: usize = 1024 * 1024;
+/// The largest archive of a release, in bytes.
+pub(crate) const ARCHIVE_BYTES: usize = 256 * 1024 * 1024;
+/// The largest program in an archive of a release, in bytes.
+pub(crate) const PROGRAM_BYTES: u64 = system::limits::MAX_PROGRAM_BYTES;
+/// How long a new version may take to say what it is.
+pub(crate) const FIRST_WORDS: Duration = Duration::from_secs(20);
 /// How long a command with an orderly shutdown may take after a signal.
 pub(crate) const ORDERLY_SHUTDOWN: Duration = Duration::from_secs(15);
 /// How long every other command may take after a signal.

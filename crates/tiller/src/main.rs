@@ -12,10 +12,12 @@
 
 mod answer;
 mod args;
+mod completions;
 mod config;
 mod demo;
 mod directories;
 mod doctor;
+mod editors;
 mod environment;
 mod exit;
 mod extensions;
@@ -23,11 +25,14 @@ mod failure;
 mod finish;
 mod headless;
 mod hidden_paths;
+mod install;
+mod installation;
 mod integrations;
 mod interface;
 mod keys;
 mod limits;
 mod logging;
+mod man;
 mod mcp;
 mod memory;
 mod models;
@@ -47,6 +52,7 @@ mod start;
 mod stdio;
 mod streams;
 mod trust;
+mod update;
 mod web;
 mod wiring;
 

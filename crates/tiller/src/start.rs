@@ -3,9 +3,10 @@
 use crate::{
     answer::{Console, Failure, Kind, schemas},
     args::{
-        AcpArgs, Cli, Command, Instead, IntegrationsCommand, LuaCommand, McpCommand, OutputFormat, PrintArgs,
-        SchemaCommand, ScreenMode, SessionArgs, SessionsCommand, SetupArgs, wishes,
+        AcpArgs, Cli, Command, CompleteArgs, Instead, IntegrationsCommand, LuaCommand, McpCommand,
+        OutputFormat, PrintArgs, SchemaCommand, ScreenMode, SessionArgs, SessionsCommand, SetupArgs, wishes,
     },
+    completions,
     config::{self, Flags},
     demo, directories, doctor,
     environment::{self, Environment},
@@ -13,10 +14,10 @@ use crate::{
     extensions::Extensions,
     failure::usage,
     headless::{self, Overrides, ProgressKind, Run, SessionChoice, given::AnswerSchema},
-    integrations,
+    install, integrations,
     interface::{self, Connected, FirstSession, InterfaceOptions},
-    limits, logging, mcp, memory, models,
-    options::{Options, ScreenChoice},
+    limits, logging, man, mcp, memory, models,
+    options::{Directories, Options, ScreenChoice},
     permissions, screen,
     scripts::{self, Callable},
     services::Services,
@@ -24,7 +25,7 @@ use crate::{
     settings::{self, Settings, Snapshot},
     setup, signals, skills,
     streams::{self, StdoutError},
-    trust, web,
+    trust, update, web,
     wiring::{self, SessionStorage},
 };
 use agent::{Credentials, Models as _, PermissionMode, SessionId, ToolProviders};
@@ -35,7 +36,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use system::AbsPath;
+use system::{AbsPath, LoginShell, System};
 use tokio_util::sync::CancellationToken;
 
 /// The options of a run and its working directory.
@@ -207,6 +208,30 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
             let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
             models::run(console, &wiring::catalog(&options, environment.redactor(), &cwd), &cwd, &args).await
         }
+        Some(Command::Install(args)) => {
+            let Machine { system, directories, cwd } = machine(environment)?;
+            install::run(&*system, environment, &directories, &cwd, console, &args).await
+        }
+        Some(Command::Completions(args)) => {
+            streams::stdout().write_all(completions::script(args.shell).as_bytes())?;
+            Ok(Exit::Ok)
+        }
+        Some(Command::Man(args)) => {
+            let Machine { system, cwd, .. } = machine(environment)?;
+            man::run(&*system, &cwd, console, &args).await
+        }
+        Some(Command::Complete(args)) => complete(args, environment).await,
+        Some(Command::Update(args)) => {
+            let Machine { system, directories, .. } = machine(environment)?;
+            let clients = wiring::guarded_clients();
+            let place = update::Place {
+                system: &*system,
+                environment,
+                directories: &directories,
+                clients: &*clients,
+            };
+            update::run(place, console, &args).await
+        }
         None => print(cli.print, environment, console).await,
     }
 }
@@ -316,7 +341,7 @@ async fn prompted(
         return Err(Failure::new(Kind::Limit, "no prompt came on stdin within the time (--timeout)").into());
     };
     let cwd = environment::current_dir()?;
-    let files = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
+    let files = wiring::local(Vec::new(), Vec::new(), LoginShell::default());
     let texts = PromptTexts::read(&args, &cwd).await?;
     let mut append = headless::NO_USER.to_owned();
     if let Some(text) = texts.appended {
@@ -476,7 +501,7 @@ struct PromptTexts {
 
 impl PromptTexts {
     async fn read(args: &PrintArgs, cwd: &AbsPath) -> Result<Self> {
-        let files = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
+        let files = wiring::local(Vec::new(), Vec::new(), LoginShell::default());
         let read = async |flag: &str, given: &Option<String>| match given {
             Some(text) => headless::given::text(files.as_ref(), cwd, flag, text.clone()).await.map(Some),
             None => Ok(None),
@@ -486,6 +511,35 @@ impl PromptTexts {
             appended: read("--append-system-prompt", &args.append_system_prompt).await?,
         })
     }
+}
+
+/// Answers a completion script. Settings that cannot be used are no reason to say so at a prompt.
+async fn complete(args: CompleteArgs, environment: &Environment) -> Result<Exit> {
+    let Resolved { options, cwd, .. } = resolve_settings_or_defaults(environment, Flags::default()).await?;
+    let (setting, prefix) = match args.words.as_slice() {
+        [setting, prefix] => (Some(setting.as_str()), prefix.as_str()),
+        [word] if args.kind == completions::Kind::Values => (Some(word.as_str()), ""),
+        [prefix] => (None, prefix.as_str()),
+        _ => (None, ""),
+    };
+    let sources = completions::Sources { options: &options, environment, cwd: &cwd };
+    let lines = completions::lines(&sources, args.kind, setting, prefix).await;
+    streams::stdout().write_all(environment.redactor().shown(&lines).as_bytes())?;
+    Ok(Exit::Ok)
+}
+
+/// What commands about the program itself need: no settings, so that they work with broken ones.
+struct Machine {
+    system: Arc<dyn System>,
+    directories: Directories,
+    cwd: AbsPath,
+}
+
+fn machine(environment: &Environment) -> Result<Machine> {
+    let cwd = environment::current_dir()?;
+    let directories = directories::resolve(environment, &cwd)?;
+    let system = wiring::local(Vec::new(), Vec::new(), LoginShell::default());
+    Ok(Machine { system, directories, cwd })
 }
 
 /// Resolves the layers of settings and logs what was ignored.

@@ -53,7 +53,7 @@ pub(crate) const CLUSTER_CHARS: usize = 8;
 /// The widest column of prose, in cells, however wide the terminal is.
 pub const PROSE_CELLS: usize = 100;
 
-/// Bytes of one line of prose that are looked at together; a longer line is divided at a space.
+/// Bytes of one line of prose that are read together; a longer line is divided at a space.
 pub(crate) const LINE_BYTES: usize = 2_000;
 /// Bytes of a paragraph after which it is rendered in parts.
 pub(crate) const TEXT_BYTES: usize = 2_000;

@@ -13,7 +13,8 @@ pub struct Look {
     pub width: usize,
     /// How wide characters are.
     pub measure: Measure,
-    /// Whether the rows are for `plain`: lines of words, which the terminal or a screen reader wraps.
+    /// Whether the rows are for `plain`: lines of words, which the terminal or a screen reader
+    /// wraps.
     pub plain: bool,
     /// The key that shows what is folded, for hints.
     pub unfold_key: Cow<'static, str>,

@@ -1,14 +1,18 @@
 //! Leases: which process may write to a session. Each function runs in the caller's transaction.
 
 use super::{
+    Holder,
     clock::now,
-    failure::failed,
+    connection,
+    failure::{failed, failed_at},
+    file_state,
     holder_lock::{HolderLock, LockState},
 };
 use crate::limits::REMOTE_HOLDER_MS;
 use agent::{Lease, LeaseHolder, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use rustix::process::{Pid, test_kill_process};
+use std::path::Path;
 
 /// Assigns the lease to a holder.
 pub(super) const TAKE: &str = "UPDATE sessions SET lease_epoch = lease_epoch + 1, \
@@ -16,6 +20,11 @@ pub(super) const TAKE: &str = "UPDATE sessions SET lease_epoch = lease_epoch + 1
              lease_host = ?3, lease_pid = ?4, lease_start = ?5, lease_since = ?6, lease_seen = ?6, \
              lease_lock = ?7, lease_machine = ?8, lease_lock_epoch = lease_epoch + 1 \
              WHERE id = ?1 RETURNING lease_epoch";
+
+/// The columns of [`leased`].
+const LEASED: &str = "lease_host, lease_pid, lease_start, \
+             strftime('%Y-%m-%dT%H:%M:%SZ', lease_since / 1000, 'unixepoch'), lease_seen, \
+             iif(lease_lock_epoch = lease_epoch, lease_lock, NULL), lease_machine";
 
 /// The lease in the row of a session.
 struct Leased {
@@ -98,10 +107,7 @@ pub(super) fn refuse_while_held(
     holder_lock: &HolderLock,
 ) -> Result<(), StoreError> {
     let leased = connection
-        .prepare_cached(
-            "SELECT lease_host, lease_pid, lease_start, strftime('%Y-%m-%dT%H:%M:%SZ', lease_since / 1000, 'unixepoch'), \
-             lease_seen, iif(lease_lock_epoch = lease_epoch, lease_lock, NULL), lease_machine FROM sessions WHERE id = ?1",
-        )
+        .prepare_cached(&format!("SELECT {LEASED} FROM sessions WHERE id = ?1"))
         .and_then(|mut statement| statement.query_row([id.as_str()], leased).optional())
         .map_err(|error| failed(&error))?
         .ok_or_else(|| StoreError::NotFound(id.clone()))?;
@@ -112,6 +118,47 @@ pub(super) fn refuse_while_held(
         }
         _ => Ok(()),
     }
+}
+
+/// A session that a process has, or had when it died.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionLease {
+    /// The session.
+    pub session: SessionId,
+    /// The process.
+    pub holder: LeaseHolder,
+    /// Whether the process lives.
+    pub is_alive: bool,
+}
+
+/// Returns the leases in a file, without changing it. There are none if there is no file. Blocks
+/// for the reads.
+///
+/// # Errors
+///
+/// [`StoreError::Io`] or [`StoreError::Format`] if it cannot be read.
+pub fn leases(path: &Path) -> Result<Vec<SessionLease>, StoreError> {
+    if file_state::is_missing(path) {
+        return Ok(Vec::new());
+    }
+    let connection = connection::open_raw(path).map_err(|error| failed_at(path, &error))?;
+    let holder_lock = HolderLock::new(path, Holder::this_process());
+    let found = connection
+        .prepare(&format!(
+            "SELECT {LEASED}, id FROM sessions WHERE lease_host IS NOT NULL ORDER BY lease_since"
+        ))
+        .and_then(|mut statement| {
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(7)?, leased(row)?));
+            statement.query_map([], row)?.collect::<Result<Vec<_>, _>>()
+        })
+        .map_err(|error| failed_at(path, &error))?;
+    let leases = found.into_iter().filter_map(|(session, leased)| {
+        let leased = leased?;
+        let is_alive = is_alive(&leased, &holder_lock);
+        let holder = LeaseHolder { pid: leased.pid, host: leased.host, since: leased.since };
+        Some(SessionLease { session: SessionId(session.into()), holder, is_alive })
+    });
+    Ok(leases.collect())
 }
 
 fn leased(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Leased>> {

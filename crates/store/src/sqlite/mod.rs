@@ -27,6 +27,7 @@ mod worker;
 mod write;
 
 pub use holder::Holder;
+pub use lease::{SessionLease, leases};
 pub use machine::Machine;
 pub use repair::{CheckDepth, Health, Remedy, Repaired, examine, repair};
 pub use salvage::{CutSession, Salvaged};

@@ -50,6 +50,27 @@ async fn is_held(path: &Path, by: Holder) -> bool {
     }
 }
 
+#[tokio::test]
+async fn the_leases_in_a_file_are_listed_with_whether_their_holder_lives() {
+    let (_directory, path) = database_path();
+    assert_eq!(store::leases(&path).unwrap(), []);
+    let live = open(&path, Holder::like_this_process());
+    for id in ["s1", "s2"] {
+        live.create(session(id)).await.unwrap();
+    }
+    let held = || {
+        let leases = store::leases(&path).unwrap();
+        leases.into_iter().map(|lease| (lease.session, lease.is_alive)).collect::<Vec<_>>()
+    };
+    assert_eq!(held(), [("s1".into(), true), ("s2".into(), true)]);
+    let lease = live.acquire(&"s2".into(), false).await.unwrap();
+    live.release(&lease).await.unwrap();
+    assert_eq!(held(), [("s1".into(), true)]);
+    drop(live);
+    // Its lock is gone with it, its row is not.
+    assert_eq!(held(), [("s1".into(), false)]);
+}
+
 fn silent_for(path: &Path, seconds: i64) {
     let raw = Connection::open(path).unwrap();
     raw.execute("UPDATE sessions SET lease_seen = lease_seen - ?1", [seconds * 1000]).unwrap();

@@ -14,7 +14,13 @@ pub(crate) struct CommandSchema {
 }
 
 /// Every schema, by command. `error` is the object of every failure.
-pub(crate) const ALL: &[CommandSchema] = &[CommandSchema { command: "error", body: body::<Failed> }];
+pub(crate) const ALL: &[CommandSchema] = &[
+    CommandSchema { command: "error", body: body::<Failed> },
+    CommandSchema { command: "install", body: body::<crate::install::Installed> },
+    CommandSchema { command: "install --list", body: body::<crate::install::Editors> },
+    CommandSchema { command: "man", body: body::<crate::man::Pages> },
+    CommandSchema { command: "update", body: body::<crate::update::Updated> },
+];
 
 /// Returns the schema of a command's answer, or of all if the name is empty.
 ///
@@ -66,7 +72,7 @@ impl CommandSchema {
     /// The name of its file in `docs/schema/cli`.
     #[cfg(test)]
     pub(crate) fn file(&self) -> String {
-        format!("{}.json", self.command.replace(' ', "-"))
+        format!("{}.json", self.command.replace(" --", "-").replace(' ', "-"))
     }
 }
 

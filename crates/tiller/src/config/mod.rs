@@ -17,7 +17,8 @@ mod variables;
 
 pub(crate) use about::schema;
 #[cfg(test)]
-pub(crate) use about::{DefaultValue, Item, Takes, description, variable_of};
+pub(crate) use about::{DefaultValue, variable_of};
+pub(crate) use about::{Item, Takes, description};
 pub(crate) use file::{
     ConfigError, PROJECT_FILE, Place, ProjectSettingsError, SettingsFile, project_path, read, read_project,
     user_path,

@@ -145,6 +145,13 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("tiller permissions log", &["tiller permissions log"]),
     ("tiller lua run", &["tiller lua run report.lua --arg days=7", "tiller lua run -e '1 + 1'"]),
+    (
+        "tiller install",
+        &["tiller install --list", "tiller install zed", "tiller install vscode --project --dry-run"],
+    ),
+    ("tiller update", &["tiller update --check", "tiller update", "tiller update --rollback"]),
+    ("tiller completions", &["tiller completions bash > ~/.local/share/bash-completion/completions/tiller"]),
+    ("tiller man", &["tiller man sessions list", "tiller man --out man"]),
     ("tiller schema native", &["tiller schema native > native.json"]),
     ("tiller schema settings", &["tiller schema settings > tiller.json"]),
     ("tiller schema cli", &["tiller schema cli", "tiller schema cli error"]),

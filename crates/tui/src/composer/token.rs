@@ -13,10 +13,10 @@ pub enum Token {
     File(Arc<str>),
 }
 
-/// An attached image; its bytes are kept by whoever attached it.
+/// An attached image; the caller keeps its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// Identifies the image to whoever attached it.
+    /// Identifies the image to the caller.
     pub id: u64,
     /// Its number in the message, from 1.
     pub number: usize,

@@ -101,7 +101,8 @@ impl Block {
         self.lines += 1;
     }
 
-    /// Returns the styles of a line that was pushed, counted from 0; `None` while they are not known.
+    /// Returns the styles of a line that was pushed, counted from 0; `None` while they are not
+    /// known.
     pub fn styles(&self, line: usize) -> Option<Styles> {
         match &self.highlighter.shared {
             Some(shared) => shared.styles(self.id, line),

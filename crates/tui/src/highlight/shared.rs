@@ -166,7 +166,7 @@ impl Work {
                 }
             }
             Job::Line { id, line } => {
-                // After `give_up` nobody waits for the line.
+                // After `give_up` the line is not needed.
                 if !lock(found).blocks.contains_key(&id) {
                     self.blocks.remove(&id);
                 }

@@ -14,8 +14,8 @@ use std::borrow::Cow;
 /// Renders Markdown to rows of at most `width` cells; also returns the names of the last table's
 /// columns.
 ///
-/// `number` is the number of the first item, if the text is an item of an ordered list. `indent` are
-/// columns to put before each row.
+/// `number` is the number of the first item, if the text is an item of an ordered list. `indent`
+/// are columns to put before each row.
 pub(super) fn rows(
     text: &str,
     number: Option<u64>,

@@ -3,7 +3,8 @@
 //! [`Splitter`] divides a text into pieces by its lines: a paragraph, a list item, a line of a
 //! fence. A piece never changes once the splitter has returned it, whatever follows and however the
 //! text was cut into chunks. [`Renderer`] makes rows of one piece at a time. So the cost of more
-//! text is that of the unfinished piece, and committed rows are the same as those of the whole text.
+//! text is that of the unfinished piece, and committed rows are the same as those of the whole
+//! text.
 //!
 //! The price: inline markup does not span two pieces, and reference links are shown as written.
 //!

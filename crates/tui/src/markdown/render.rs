@@ -48,6 +48,9 @@ impl Renderer {
                 // Only in a list item the code is indented as it is written.
                 let is_indented = piece.joins && !look.plain;
                 self.code = (*indent, if is_indented { (*indent).min(2 * NESTING) } else { 0 });
+                if look.plain {
+                    self.gap(&mut out);
+                }
                 out.push(Rendered::CodeStart(agent::one_line(text[language.clone()].trim())));
             }
             PieceKind::Code => {

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 /// Divides a growing text into pieces.
 ///
-/// Each call reads on from where the last one ended, so the text may only be appended to. Reads each
-/// line once, and the beginning of an unfinished line again.
+/// Each call reads on from where the last one ended, so the text may only be appended to. Reads
+/// each line once, and the beginning of an unfinished line again.
 #[derive(Debug, Clone, Default)]
 pub struct Splitter {
     /// Where the unfinished piece begins.

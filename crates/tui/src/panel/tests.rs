@@ -490,7 +490,7 @@ fn happening(number: u16) -> Happening {
 const KEYS: [&str; 16] =
     ["y", "a", "n", "N", "e", "v", "enter", "space", "tab", "esc", "1", "x", "backspace", "]", "ctrl+d", "y"];
 
-/// The rule, told once more from what happened: since when has the request that is shown been
+/// The rule, written once more from what happened: since when has the request that is shown been
 /// shown with the focus, the terminal's included?
 #[derive(Debug, Default)]
 struct Witness {

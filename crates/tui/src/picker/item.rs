@@ -63,8 +63,10 @@ pub(super) fn widths(items: &[&Item], flexible: usize, look: &Look) -> Vec<usize
             widths[column] = 0;
         }
     }
-    if let Some(width) = widths.get_mut(flexible) {
-        *width = (*width).min(room);
+    // What the columns that are left out would have needed goes to the flexible one.
+    let left = room.saturating_sub(used(&widths));
+    if let Some(cells) = widths.get_mut(flexible) {
+        *cells = (*cells + left).min(width(flexible)).min(room);
     }
     widths
 }

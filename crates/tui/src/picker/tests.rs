@@ -44,9 +44,17 @@ fn plain(picker: &Picker, width: usize, most: usize) -> String {
 
 #[test]
 fn a_list_shows_its_query_rows_preview_and_keys() {
-    insta::assert_snapshot!(plain(&sessions(), 80, 20), @"");
-    insta::assert_snapshot!(plain(&sessions(), 40, 20), @"");
-    insta::assert_snapshot!(plain(&sessions(), 20, 5), @"");
+    insta::assert_snapshot!(plain(&sessions(), 80, 20), @r"
+    sessions >                                       this folder · tab: all · 1 of 3
+    ▸ 2 h  Fix login loop      main    14 turns  sonnet-4-5   $0.40
+      3 d  Auth refactor plan  feat/a  6 turns   gpt-5.6-sol
+      4 d  日本\u{1b}[2J       main    1 turn    x
+      you   the login loops when the cookie is old
+      last  ✓ all 42 tests pass
+    enter open · ctrl+f fork · ctrl+r rename · ctrl+d archive · esc back
+    ");
+    let narrow = plain(&sessions(), 40, 20);
+    assert!(narrow.contains("▸ 2 h  Fix login loop ") && !narrow.contains("$0.40"), "{narrow}");
 }
 
 #[test]
@@ -154,7 +162,7 @@ proptest! {
         prop_assert!(shown.rows.len() <= most);
         for row in &shown.rows {
             prop_assert!(look.measure.line(&row.line) <= width, "{:?} is wider than {width}", row.plain());
-            prop_assert!(!row.plain().contains('\u{1b}'));
+            prop_assert!(!row.plain().contains(char::is_control));
         }
         let (column, _) = shown.cursor.unwrap();
         prop_assert!(usize::from(column) < width);

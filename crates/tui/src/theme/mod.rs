@@ -179,8 +179,9 @@ impl Theme {
     /// Reads a theme of the user, the text of `themes/NAME.toml`.
     ///
     /// `base` names the shipped theme that it changes (`terminal` without one). Each other key is a
-    /// role ([`Role::id`]) with a colour (`"#a0b0c0"`, `"red"`, `"bright-red"`, `"default"`) or a table of
-    /// `fg`, `bg`, `bold`, `dim`, `italic`, `underline` and `reverse`, which replaces the base's style.
+    /// role ([`Role::id`]) with a colour (`"#a0b0c0"`, `"red"`, `"bright-red"`, `"default"`) or a
+    /// table of `fg`, `bg`, `bold`, `dim`, `italic`, `underline` and `reverse`, which replaces the
+    /// base's style.
     ///
     /// # Errors
     /// Fails if the text is not TOML, and for an unknown key, base or colour.

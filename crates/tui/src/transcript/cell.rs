@@ -1,4 +1,4 @@
-//! A cell of the transcript: one thing that was said or done.
+//! A cell of the transcript: one message, one call, one event.
 
 use super::output::Output;
 use crate::diff::FileDiff;
@@ -113,31 +113,52 @@ pub struct Said {
 /// A tool call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolCell {
-    /// The call; empty only by default.
+    /// The call; `None` only by default.
     pub id: Option<ToolCallId>,
-    /// The tool's name.
-    pub name: String,
-    /// Its title, one line.
-    pub title: String,
-    /// What it reports to do while it runs, in place of the title.
-    pub progress: Option<String>,
+    /// What the call is.
+    pub heading: Heading,
     /// Its kind.
     pub kind: Option<ToolKind>,
     /// Its status.
     pub status: Option<ToolStatus>,
     /// The command line it runs, if it runs one.
     pub command: Option<String>,
+    /// What it shows.
+    pub shown: Shown,
+    /// What the user was asked about it.
+    pub permission: Permission,
+}
+
+/// What a call is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Heading {
+    /// The tool's name.
+    pub name: String,
+    /// The title, one line.
+    pub title: String,
+    /// What it reports to do while it runs, in place of the title.
+    pub progress: Option<String>,
     /// The lines it reads: `1–120`.
     pub lines: Option<String>,
-    /// The changes that it shows.
+}
+
+/// What a call shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Shown {
+    /// Changes of files.
     pub diffs: Vec<FileDiff>,
     /// Its output, while it runs, or its result.
     pub output: Output,
-    /// Whether output and changes come from events that are not stored.
+    /// Whether this comes from events that are not stored.
     pub is_live: bool,
-    /// Whether the user is being asked for permission.
+}
+
+/// What the user was asked about a call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Permission {
+    /// Whether the answer is awaited.
     pub is_asking: bool,
-    /// How a request for permission was answered, and by what.
+    /// The answer, and who or what gave it.
     pub ruling: Option<(PermissionOutcome, String)>,
 }
 
@@ -185,13 +206,13 @@ impl Cell {
                 .collect(),
             Body::Answer(said) | Body::Thought(said) => vec![&said.text],
             Body::Tool(tool) => {
-                let mut all = vec![tool.name.as_str(), &tool.title];
+                let mut all = vec![tool.heading.name.as_str(), &tool.heading.title];
                 all.extend(tool.command.as_deref());
-                for diff in &tool.diffs {
+                for diff in &tool.shown.diffs {
                     all.push(&diff.path);
                     all.extend(diff.lines.iter().map(|line| line.text.as_str()));
                 }
-                all.push(tool.output.text());
+                all.push(tool.shown.output.text());
                 all
             }
             Body::Notice { title, description, .. } => {
@@ -216,9 +237,9 @@ impl Cell {
         let text = match &self.body {
             Body::Tool(tool) => {
                 let mut parts = Vec::new();
-                parts.push(tool.command.clone().unwrap_or_else(|| tool.title.clone()));
-                parts.extend(tool.diffs.iter().map(FileDiff::unified));
-                parts.push(tool.output.text().trim_end().to_owned());
+                parts.push(tool.command.clone().unwrap_or_else(|| tool.heading.title.clone()));
+                parts.extend(tool.shown.diffs.iter().map(FileDiff::unified));
+                parts.push(tool.shown.output.text().trim_end().to_owned());
                 parts.retain(|part| !part.is_empty());
                 parts.join("\n")
             }

@@ -7,7 +7,6 @@
 //! depend on it: a line waits for them for a moment, then goes without.
 
 use super::{
-    Transcript,
     cell::{Body, Said},
     rows::{Fold, Paint, answer_line, answer_row, answer_width, started},
 };
@@ -134,7 +133,8 @@ impl Feed {
                 (Body::Answer(said), Some(answer)) if at == self.next => {
                     answer.tail(said, paint.has_gap_before(at), paint, &mut rows);
                 }
-                // An answer that follows a running call is not committed yet; most of it may not fit.
+                // An answer that follows a running call is not committed yet; most of it may not
+                // fit.
                 _ => self.cell(at, Fold::Folded, paint, &mut rows),
             }
         }
@@ -174,7 +174,7 @@ impl AnswerFeed {
         for piece in self.splitter.settled(&said.text, said.is_done) {
             let solid = piece.range.start + said.text[piece.range.clone()].trim_end().len();
             if solid > self.solid {
-                self.hash.write(said.text[self.solid..solid].as_bytes());
+                self.hash.write(&said.text.as_bytes()[self.solid..solid]);
                 self.solid = solid;
             }
             for part in self.renderer.render(&said.text, &piece, answer_width(paint.look), paint.look) {
@@ -286,11 +286,4 @@ fn push(part: &Rendered, is_first: bool, has_gap: bool, look: &Look, out: &mut V
     }
     out.extend(rows);
     true
-}
-
-impl Transcript {
-    /// Returns the cells that a feed has not wholly committed.
-    pub fn uncommitted(&self, feed: &Feed) -> usize {
-        self.cells().len().saturating_sub(feed.next)
-    }
 }

@@ -1,14 +1,14 @@
-//! What was said and done in a session, as cells.
+//! What happened in a session, as cells.
 //!
 //! [`Transcript`] is a projection of the session's events, like those of the protocols: a live
 //! session, a stored one and one that is joined give the same cells, except for what is not stored
 //! (notices). [`Feed`] decides what of it is committed to the scrollback; [`View`] shows all of it
 //! with folding and search.
 
-pub mod apply;
 pub mod cell;
 pub mod feed;
 pub mod output;
+mod projection;
 pub mod rows;
 #[cfg(test)]
 mod tests;
@@ -17,97 +17,5 @@ pub mod view;
 pub use cell::{Body, Cell, CompactionCell, CompactionEnd, Said, ToolCell, UserMessage};
 pub use feed::{Feed, Step};
 pub use output::Output;
+pub use projection::Transcript;
 pub use view::View;
-
-use agent::{CompactionId, MessageId, PlanEntry, SubagentStatus, ToolCallId};
-use std::{
-    collections::{HashMap, VecDeque},
-    time::Duration,
-};
-use system::AbsPath;
-
-/// The cells of a session, in order. A cell is added once and never removed or moved.
-#[derive(Debug, Default)]
-pub struct Transcript {
-    cells: Vec<Cell>,
-    /// The session's directory, to which paths are shown relative.
-    cwd: Option<AbsPath>,
-    title: Option<String>,
-    plan: Vec<PlanEntry>,
-    /// The cells that may still change, by the ids of events.
-    answers: HashMap<MessageId, usize>,
-    tools: HashMap<ToolCallId, usize>,
-    compactions: HashMap<CompactionId, usize>,
-    /// The subagents that were requested, with their last status.
-    subagents: HashMap<String, SubagentStatus>,
-    /// The last objective and status of the goal that was shown.
-    goal: Option<String>,
-    /// Whether a message of the user came; settings before it are not shown.
-    is_begun: bool,
-    /// When running calls began, and how long those that ended took.
-    started: HashMap<usize, Duration>,
-    elapsed: HashMap<usize, Duration>,
-    /// The calls whose output may be shortened, oldest first, and the bytes of all.
-    outputs: VecDeque<usize>,
-    output_bytes: usize,
-}
-
-impl Transcript {
-    /// Creates an empty transcript of a session that works in this directory.
-    pub fn new(cwd: Option<AbsPath>) -> Self {
-        Self { cwd, ..Self::default() }
-    }
-
-    /// Returns the cells.
-    pub fn cells(&self) -> &[Cell] {
-        &self.cells
-    }
-
-    /// Returns the session's title, once it has one.
-    pub fn title(&self) -> Option<&str> {
-        self.title.as_deref()
-    }
-
-    /// Returns the current plan.
-    pub fn plan(&self) -> &[PlanEntry] {
-        &self.plan
-    }
-
-    /// Returns the path relative to the session's directory if it lies below it.
-    pub fn shown_path<'a>(&self, path: &'a str) -> &'a str {
-        let below = |cwd: &AbsPath| path.strip_prefix(cwd.as_str())?.strip_prefix('/');
-        self.cwd.as_ref().and_then(below).filter(|below| !below.is_empty()).unwrap_or(path)
-    }
-
-    /// Returns how long the call in a cell has run at a time, or ran. `None` if it did not run while
-    /// this transcript was fed.
-    pub fn elapsed(&self, cell: usize, now: Duration) -> Option<Duration> {
-        let running = || self.started.get(&cell).map(|start| now.saturating_sub(*start));
-        self.elapsed.get(&cell).copied().or_else(running)
-    }
-
-    /// Returns the last block of code in the answers up to a cell, without its fence.
-    pub fn last_code(&self, until: usize) -> Option<String> {
-        let cells = self.cells.iter().take(until.saturating_add(1)).rev();
-        cells
-            .filter_map(|cell| match &cell.body {
-                Body::Answer(said) => last_code(&said.text),
-                _ => None,
-            })
-            .next()
-    }
-}
-
-/// Returns the last fence of a text.
-fn last_code(text: &str) -> Option<String> {
-    use crate::markdown::{PieceKind, Splitter};
-    let mut blocks: Vec<String> = Vec::new();
-    for piece in Splitter::default().settled(text, true) {
-        match piece.kind {
-            PieceKind::CodeStart { .. } => blocks.push(String::new()),
-            PieceKind::Code => blocks.last_mut()?.push_str(&text[piece.range]),
-            _ => {}
-        }
-    }
-    blocks.pop().map(|block| agent::sanitise(&block))
-}

@@ -97,8 +97,18 @@ pub(crate) fn initialize(
         .agent_info(acp::Implementation::new(&identity.name, &identity.version).title(identity.title.clone()))
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;
+    name_types(&mut answer);
     native::announce(&mut answer);
     Ok(answer)
+}
+
+/// Adds the type of each authentication method. The protocol's library writes none for the default,
+/// `agent`, but registries and clients look for it.
+fn name_types(answer: &mut Value) {
+    let methods = answer["authMethods"].as_array_mut();
+    for method in methods.into_iter().flatten().filter_map(Value::as_object_mut) {
+        method.entry("type").or_insert_with(|| "agent".into());
+    }
 }
 
 fn traits(

@@ -8,7 +8,7 @@ use ratatui_core::text::Span;
 pub struct Layout {
     /// Columns of the label; 0 if it has a row of its own.
     pub label: usize,
-    /// The column of what is said.
+    /// The column of messages.
     pub prose: usize,
     /// The column of code in it.
     pub code: usize,
@@ -27,7 +27,7 @@ impl Layout {
         }
     }
 
-    /// Puts the gutter of something said before a row. `label` is set for the first row.
+    /// Puts the gutter of a message before a row. `label` is set for the first row.
     pub fn said(self, row: Row, label: Option<(&'static str, Role)>, look: &Look) -> Vec<Row> {
         let indent = match row.overflow {
             Overflow::Wrapped => self.prose,

@@ -1,7 +1,7 @@
 //! Renders cells to rows: `you` and `tiller` in the first columns, calls below them.
 //!
-//! No text from outside begins in the first column, so that nothing that is said or printed can look
-//! like a panel.
+//! No text from outside begins in the first column, so that no text can look like a
+//! panel.
 
 pub mod layout;
 mod plain;
@@ -10,8 +10,8 @@ mod small;
 mod tool;
 
 use super::{
-    Transcript,
     cell::{Body, Cell},
+    projection::Transcript,
 };
 use crate::{highlight::Highlighter, look::Look, text::row::Row};
 use layout::Layout;

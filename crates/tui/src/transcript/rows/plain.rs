@@ -1,4 +1,5 @@
-//! Renders cells for `plain`: lines of words with a label, without box, Braille or block characters.
+//! Renders cells for `plain`: lines of words with a label, without box, Braille or block
+//! characters.
 
 use super::{
     Paint,
@@ -84,10 +85,10 @@ fn tool(paint: &Paint<'_>, cell: usize, call: &ToolCell) -> Vec<Row> {
         text.push_str(&format!(", {}", duration(time)));
     }
     let mut rows = vec![line("tool: ", &text, look)];
-    if let Some((outcome, rule)) = call.ruling.as_ref().filter(|(outcome, _)| !outcome.allows()) {
+    if let Some((outcome, rule)) = call.permission.ruling.as_ref().filter(|(outcome, _)| !outcome.allows()) {
         rows.push(line("  ", &format!("{} by {rule}", ruled(*outcome)), look));
     }
-    for diff in &call.diffs {
+    for diff in &call.shown.diffs {
         let path = paint.transcript.shown_path(&diff.path);
         rows.push(line("  ", &format!("{path}: {} added, {} removed", diff.added, diff.removed), look));
         let lines = diff.rows(FOLDED_DIFF_LINES, look);
@@ -99,12 +100,12 @@ fn tool(paint: &Paint<'_>, cell: usize, call: &ToolCell) -> Vec<Row> {
         Some(ToolKind::Execute) => FOLDED_OUTPUT_LINES,
         _ => 0,
     };
-    let lines = call.output.lines().count();
-    let hidden = lines.saturating_sub(most) + call.output.left_out();
+    let lines = call.shown.output.lines().count();
+    let hidden = lines.saturating_sub(most) + call.shown.output.left_out();
     if most > 0 && hidden > 0 {
         rows.push(line("  ", &format!("{} before:", counted(hidden, "line")), look));
     }
-    for text in call.output.lines().skip(lines.saturating_sub(most)) {
+    for text in call.shown.output.lines().skip(lines.saturating_sub(most)) {
         rows.push(line("  ", &text[..agent::floor_char_boundary(text, SHOWN_LINE_BYTES)], look));
     }
     rows
@@ -118,7 +119,8 @@ fn line(label: &str, text: &str, look: &Look) -> Row {
     Row::logical(span)
 }
 
-/// Replaces characters that a screen reader spells out or skips: lines, blocks and Braille patterns.
+/// Replaces characters that a screen reader spells out or skips: lines, blocks and Braille
+/// patterns.
 fn spoken(c: char) -> char {
     match c {
         '─' | '━' | '┄' | '┅' | '┈' | '┉' | '═' | '╌' | '╍' => '-',

@@ -1,4 +1,4 @@
-//! Renders what is said: messages of the user, answers and reasoning of the model.
+//! Renders messages of the user, answers and reasoning of the model.
 
 use super::{
     Fold, Paint,

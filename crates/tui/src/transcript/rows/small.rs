@@ -23,7 +23,13 @@ pub(super) fn rows(body: &Body, fold: Fold, layout: Layout, paint: &Paint<'_>) -
         head.push(look.span(Role::Text, &text));
     }
     let mut rows = paragraph(&head, layout.tool, layout.body, look);
-    let most = if fold == Fold::Folded { FOLDED_ERROR_LINES } else { CELL_LINES };
+    let most = match (fold, body) {
+        (Fold::Whole, _) => CELL_LINES,
+        // The line above says enough.
+        (Fold::Folded, Body::Plan(_)) => return rows,
+        (Fold::Folded, Body::Compaction(_)) => 0,
+        (Fold::Folded, _) => FOLDED_ERROR_LINES,
+    };
     let lines = || rest.lines().filter(|line| !line.trim().is_empty());
     for line in lines().take(most) {
         rows.extend(paragraph(&[look.span(Role::Dim, line)], layout.body, layout.body, look));
@@ -53,7 +59,7 @@ pub(super) fn parts(
             ("✗", Role::Error, "error", first.to_owned(), rest.to_owned())
         }
         Body::Stopped { why, .. } => ("✗", Role::Warning, "stopped", (*why).to_owned(), none()),
-        Body::Plan(entries) => ("◎", Role::Dim, "plan", plan_line(entries), none()),
+        Body::Plan(entries) => ("·", Role::Dim, "plan", plan_line(entries), plan_list(entries)),
         Body::Changed { what, value } => ("·", Role::Dim, what, value.clone(), none()),
         Body::Compaction(compaction) => match &compaction.end {
             None => ("◐", Role::Running, "compacting", "summarises the conversation".to_owned(), none()),
@@ -99,6 +105,19 @@ pub fn plan_line(entries: &[PlanEntry]) -> String {
         0 => "empty".to_owned(),
         all => format!("{done}/{all}{current}"),
     }
+}
+
+/// Returns the steps of a plan, a line each.
+fn plan_list(entries: &[PlanEntry]) -> String {
+    let line = |entry: &PlanEntry| {
+        let sign = match entry.status {
+            PlanStatus::Completed => "✓",
+            PlanStatus::InProgress => "◎",
+            PlanStatus::Pending => "○",
+        };
+        format!("{sign} {}", agent::one_line(&entry.content))
+    };
+    entries.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Wraps a text between two columns and the right margin.

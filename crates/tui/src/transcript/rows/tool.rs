@@ -27,24 +27,25 @@ pub(super) fn rows(call: &ToolCell, cell: usize, fold: Fold, layout: Layout, pai
         Fold::Whole => row,
     };
     if fold == Fold::Whole
-        && let Some(command) = call.command.as_deref().filter(|command| !call.title.contains(*command))
+        && let Some(command) =
+            call.command.as_deref().filter(|command| !call.heading.title.contains(*command))
     {
         let command = agent::escaped(command);
         rows.extend(command.lines().map(|line| body(Row::logical(look.span(Role::Code, line)))));
     }
     if let Some((outcome, rule)) =
-        call.ruling.as_ref().filter(|(outcome, _)| fold == Fold::Whole || !outcome.allows())
+        call.permission.ruling.as_ref().filter(|(outcome, _)| fold == Fold::Whole || !outcome.allows())
     {
         let text = format!("{} by {}", ruled(*outcome), agent::one_line(rule));
         rows.push(body(Row::from(look.span(Role::Dim, &text))));
     }
-    for diff in &call.diffs {
+    for diff in &call.shown.diffs {
         let path = paint.transcript.shown_path(&diff.path);
-        if call.diffs.len() > 1 || !call.title.contains(path) {
+        if call.shown.diffs.len() > 1 || !call.heading.title.contains(path) {
             let text = format!("{} {}", agent::one_line(path), diff.counts());
             rows.push(body(Row::from(look.span(Role::Dim, &text))));
         }
-        let most = if fold == Fold::Folded { FOLDED_DIFF_LINES / call.diffs.len() } else { CELL_LINES };
+        let most = if fold == Fold::Folded { FOLDED_DIFF_LINES / call.shown.diffs.len() } else { CELL_LINES };
         rows.extend(diff.rows(most.max(1), look).into_iter().map(shorten).map(body));
     }
     output(call, fold, look, |row| rows.push(body(shorten(row))));
@@ -58,19 +59,20 @@ fn output(call: &ToolCell, fold: Fold, look: &Look, mut push: impl FnMut(Row)) {
         Fold::Whole => CELL_LINES,
         Fold::Folded if failed => FOLDED_ERROR_LINES,
         Fold::Folded
-            if call.kind == Some(ToolKind::Execute) || !call.output.text().is_empty() && !is_done(call) =>
+            if call.kind == Some(ToolKind::Execute)
+                || !call.shown.output.text().is_empty() && !is_done(call) =>
         {
             FOLDED_OUTPUT_LINES
         }
         Fold::Folded => return,
     };
-    let lines = call.output.lines().count();
-    let hidden = lines.saturating_sub(most) + call.output.left_out();
+    let lines = call.shown.output.lines().count();
+    let hidden = lines.saturating_sub(most) + call.shown.output.left_out();
     if let Some(span) = more(hidden, "line", look) {
         push(Row::from(span));
     }
     let role = if failed && call.kind != Some(ToolKind::Execute) { Role::Error } else { Role::Dim };
-    for line in call.output.lines().skip(lines.saturating_sub(most)) {
+    for line in call.shown.output.lines().skip(lines.saturating_sub(most)) {
         let line = &line[..agent::floor_char_boundary(line, SHOWN_LINE_BYTES)];
         let text = clean(line, 0, look.measure).into_owned();
         push(Row::logical(Span::styled(text, look.style(role))));
@@ -92,9 +94,9 @@ fn head(call: &ToolCell, cell: usize, layout: Layout, paint: &Paint<'_>) -> Row 
         look.span(Role::Strong, &format!("{name:<4}  ")),
         look.span(Role::Text, &title),
     ];
-    if !call.diffs.is_empty() {
+    if !call.shown.diffs.is_empty() {
         let (added, removed) =
-            call.diffs.iter().fold((0, 0), |(a, r), diff| (a + diff.added, r + diff.removed));
+            call.shown.diffs.iter().fold((0, 0), |(a, r), diff| (a + diff.added, r + diff.removed));
         spans.push(Span::styled(format!(" +{added}"), look.style(Role::Added)));
         spans.push(Span::styled(format!(" −{removed}"), look.style(Role::Removed)));
     }
@@ -113,7 +115,7 @@ fn is_done(call: &ToolCell) -> bool {
 
 fn sign(call: &ToolCell) -> (&'static str, Role) {
     match call.status {
-        _ if call.is_asking => ("?", Role::Warning),
+        _ if call.permission.is_asking => ("?", Role::Warning),
         None | Some(ToolStatus::Pending) => ("·", Role::Dim),
         Some(ToolStatus::InProgress) => ("◐", Role::Running),
         Some(ToolStatus::Completed) => ("✓", Role::Ok),
@@ -124,7 +126,7 @@ fn sign(call: &ToolCell) -> (&'static str, Role) {
 /// Returns the state in a word, where the sign alone does not say it.
 pub(super) fn state(call: &ToolCell) -> Option<&'static str> {
     match call.status {
-        _ if call.is_asking => Some("waits for permission"),
+        _ if call.permission.is_asking => Some("waits for permission"),
         None | Some(ToolStatus::Pending) => Some("waits"),
         Some(ToolStatus::InProgress | ToolStatus::Completed) => None,
         Some(ToolStatus::Failed) => Some("failed"),
@@ -136,7 +138,7 @@ pub(super) fn state(call: &ToolCell) -> Option<&'static str> {
 /// Returns a call's short name and its title without the verb that the name says: `read` and
 /// `src/page.rs 1–120`.
 pub(super) fn words(call: &ToolCell) -> (String, String) {
-    let (name, verb) = match call.name.as_str() {
+    let (name, verb) = match call.heading.name.as_str() {
         "file_read" => ("read", "Read "),
         "file_edit" | "apply_patch" => ("edit", "Edit "),
         "file_write" => ("write", "Write "),
@@ -146,9 +148,9 @@ pub(super) fn words(call: &ToolCell) -> (String, String) {
         name => (name, ""),
     };
     let name: String = agent::one_line(name).chars().take(32).collect();
-    let title = call.progress.as_deref().unwrap_or(&call.title);
+    let title = call.heading.progress.as_deref().unwrap_or(&call.heading.title);
     let mut title = agent::one_line(title.strip_prefix(verb).unwrap_or(title));
-    if let Some(lines) = &call.lines {
+    if let Some(lines) = &call.heading.lines {
         title.push_str(&format!(" {lines}"));
     }
     if title == name { (name, String::new()) } else { (name, title) }

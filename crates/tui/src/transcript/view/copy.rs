@@ -21,8 +21,8 @@ impl View {
         self.mark.is_some()
     }
 
-    /// Returns the text to copy and ends the marking: the marked rows, or all of the current cell as
-    /// it came.
+    /// Returns the text to copy and ends the marking: the marked rows, or all of the current cell
+    /// as it came.
     pub fn copy(&mut self, paint: &Paint<'_>) -> Option<String> {
         let Some(mark) = self.mark.take() else {
             let text = paint.transcript.cells().get(self.cursor.cell)?.copied();

@@ -18,6 +18,7 @@ use crate::{
     look::Look,
     text::{cut::broken, row::Row},
 };
+use ratatui_core::text::Span;
 use search::Search;
 use std::{collections::HashMap, rc::Rc};
 
@@ -264,12 +265,10 @@ impl View {
         {
             return known.rows.clone();
         }
-        let width = paint.look.width.max(1);
         let rows = paint.rows(cell, fold);
         let gap = (!rows.is_empty() && paint.has_gap_before(cell)).then(Row::empty);
         let rows = gap.into_iter().chain(rows);
-        let rows: Rc<Vec<_>> =
-            Rc::new(rows.flat_map(|row| broken(&row, width, paint.look.measure)).collect());
+        let rows: Rc<Vec<_>> = Rc::new(rows.flat_map(|row| fitted(row, paint.look)).collect());
         // A call that runs shows its time, so it is rendered each time.
         if source.is_settled() {
             self.kept += rows.len() + 1;
@@ -286,4 +285,14 @@ impl View {
         self.rendered = HashMap::new();
         self.kept = 0;
     }
+}
+
+/// Breaks a row that is too wide. The first column stays free, as in all rows.
+fn fitted(row: Row, look: &Look) -> Vec<Row> {
+    let width = look.width.max(1);
+    if width < 2 || look.measure.line(&row.line) <= width {
+        return broken(&row, width, look.measure);
+    }
+    let parts = broken(&row, width - 1, look.measure).into_iter().enumerate();
+    parts.map(|(at, part)| if at == 0 { part } else { part.after(Span::raw(" ")) }).collect()
 }

@@ -4,7 +4,7 @@ use super::{Place, View};
 use crate::{
     limits::{SEARCH_BYTES, SEARCH_HITS},
     transcript::{
-        Transcript,
+        projection::Transcript,
         rows::{Fold, Paint},
     },
 };
@@ -46,8 +46,8 @@ impl Search {
 
 impl View {
     /// Searches for a text and goes to the first hit at or below the current row, else to the first
-    /// of all. Upper and lower case are the same unless the query has upper case. An empty query ends
-    /// the search. Returns whether there is a hit.
+    /// of all. Upper and lower case are the same unless the query has upper case. An empty query
+    /// ends the search. Returns whether there is a hit.
     pub fn search(&mut self, query: &str, paint: &Paint<'_>) -> bool {
         let query = &query[..agent::floor_char_boundary(query, SEARCH_BYTES)];
         let pattern = RegexBuilder::new(&regex::escape(query))
@@ -66,7 +66,7 @@ impl View {
         let Some(search) = &mut self.search else { return false };
         search.go_on(paint.transcript);
         let first = search.hits.iter().position(|(cell, _)| *cell >= self.cursor.cell);
-        self.to_hit(first.unwrap_or(0), paint)
+        self.go_to_hit(first.unwrap_or(0), paint)
     }
 
     /// Goes to the next hit, or the one before (negative); after the last one comes the first.
@@ -83,7 +83,7 @@ impl View {
             Some(current) => (current + 1) % all,
             None => 0,
         };
-        self.to_hit(hit, paint)
+        self.go_to_hit(hit, paint)
     }
 
     /// Returns the query; `None` without a search.
@@ -97,7 +97,7 @@ impl View {
         Some((search.current.map_or(0, |current| current + 1), search.hits.len()))
     }
 
-    fn to_hit(&mut self, hit: usize, paint: &Paint<'_>) -> bool {
+    fn go_to_hit(&mut self, hit: usize, paint: &Paint<'_>) -> bool {
         let Some(search) = &mut self.search else { return false };
         let Some((cell, number)) = search.hits.get(hit).copied() else { return false };
         search.current = Some(hit);

@@ -1,11 +1,15 @@
-use super::{
-    Body, Feed, Transcript,
-    rows::{Fold, Paint},
-};
+mod feed;
+mod generated;
+mod hostile;
+mod memory;
+mod snapshots;
+mod stored;
+
+use super::{Feed, Transcript, rows::Paint};
 use crate::{highlight::Highlighter, look::Look, text::row::Row, theme::Theme};
 use agent::{
-    Content, Diff, Item, LiveOutput, ModelResponse, PermissionOutcome, Reasoning, SessionEvent, Text,
-    ToolCallDisplay, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd,
+    Content, Diff, LiveOutput, ModelResponse, SessionEvent, ToolCallDisplay, ToolCallUpdate, ToolContent,
+    ToolKind, ToolStatus, TurnEnd,
 };
 use serde_json::json;
 use std::time::Duration;

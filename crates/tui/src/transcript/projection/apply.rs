@@ -1,17 +1,13 @@
 //! Applies events to the transcript.
 
-use super::{
-    Transcript,
-    cell::{Body, Cell, CompactionCell, CompactionEnd, Said, ToolCell, UserMessage},
-    output::Output,
-};
+use super::{OpenSaid, Transcript, call};
 use crate::{
-    diff::FileDiff,
-    limits::{COMMAND_BYTES, OUTPUT_BYTES, OUTPUTS_BYTES, SHORT_OUTPUT_BYTES, TITLE_CHARS},
+    limits::{OUTPUTS_BYTES, SHORT_OUTPUT_BYTES, TITLE_CHARS},
+    transcript::cell::{Body, Cell, CompactionCell, CompactionEnd, Heading, Said, ToolCell, UserMessage},
 };
 use agent::{
-    Compaction, CompactionStep, Content, Item, LiveOutput, MessageId, ModelResponse, PlanEntry, SessionEvent,
-    Severity, StopReason, SubagentState, ToolCallUpdate, ToolContent, ToolStatus, TurnEnd,
+    Compaction, CompactionStep, Content, Item, MessageId, ModelResponse, PlanEntry, SessionEvent, Severity,
+    StopReason, SubagentState, ToolCallUpdate, ToolStatus, TurnEnd,
 };
 use std::time::Duration;
 
@@ -28,14 +24,16 @@ impl Transcript {
                 self.is_begun = true;
                 self.add(Body::User(user_message(id, content)));
             }
-            SessionEvent::MessageDelta { id, text } => self.say(id, text, Body::Answer),
-            SessionEvent::ThoughtDelta { id, text } => self.say(id, text, Body::Thought),
+            SessionEvent::MessageDelta { id, text } => self.say(id, text, true),
+            SessionEvent::ThoughtDelta { id, text } => self.say(id, text, false),
             SessionEvent::ModelResponse(response) => self.response(response),
             SessionEvent::ToolCall(update) => self.tool_call(update, now),
-            SessionEvent::PermissionRequested { id, .. } => self.tool(id, |tool| tool.is_asking = true),
+            SessionEvent::PermissionRequested { id, .. } => {
+                self.tool(id, |tool| tool.permission.is_asking = true)
+            }
             SessionEvent::PermissionResolved { id, outcome, rule } => self.tool(id, |tool| {
-                tool.is_asking = false;
-                tool.ruling = Some((*outcome, rule.clone()));
+                tool.permission.is_asking = false;
+                tool.permission.ruling = Some((*outcome, rule.clone()));
             }),
             SessionEvent::Plan(entries) => self.new_plan(entries.clone()),
             SessionEvent::Tasks(tasks) => self.new_plan(agent::plan_of(tasks)),
@@ -124,66 +122,72 @@ impl Transcript {
         cell
     }
 
-    /// Appends to a text of the model; the first piece that is not empty adds the cell.
-    fn say(&mut self, id: &MessageId, text: &str, new: fn(Said) -> Body) {
-        if text.is_empty() {
+    /// Appends to a text of the model. A piece of another kind ends the one before: each run of
+    /// text or of reasoning is a cell.
+    fn say(&mut self, id: &MessageId, text: &str, is_answer: bool) {
+        let open =
+            self.said.last().filter(|open| open.is_open && (&open.id, open.is_answer) == (id, is_answer));
+        if let Some(open) = open {
+            let at = open.cell;
+            if let Some(said) = said_of(&mut self.change(at).body) {
+                said.text.push_str(text);
+            }
             return;
         }
-        match self.answers.get(id) {
-            Some(at) => {
-                let at = *at;
-                if let Body::Answer(said) | Body::Thought(said) = &mut self.change(at).body {
-                    said.text.push_str(text);
-                }
-            }
-            None => {
-                self.answers.insert(id.clone(), self.cells.len());
-                self.add(new(Said { id: id.clone(), text: text.to_owned(), is_done: false }));
+        // Line breaks at the beginning separate it from the run before.
+        let text = text.trim_start_matches('\n');
+        if !text.is_empty() {
+            self.end_said();
+            self.said.push(OpenSaid { id: id.clone(), is_answer, cell: self.cells.len(), is_open: true });
+            let said = Said { id: id.clone(), text: text.to_owned(), is_done: false };
+            self.add(if is_answer { Body::Answer(said) } else { Body::Thought(said) });
+        }
+    }
+
+    /// Ends the text that is being streamed, if there is one.
+    fn end_said(&mut self) {
+        if let Some(open) = self.said.last_mut().filter(|open| open.is_open) {
+            open.is_open = false;
+            let at = open.cell;
+            if let Some(said) = said_of(&mut self.change(at).body) {
+                said.is_done = true;
             }
         }
     }
 
     /// Takes a complete answer, which may have been streamed before.
     fn response(&mut self, response: &ModelResponse) {
-        let mut said: Vec<(&MessageId, String, bool)> = Vec::new();
-        for item in &response.items {
-            let of = match item {
-                Item::Text(text) if !text.text.is_empty() => Some((&response.id, response.text(), true)),
-                Item::Reasoning(thought) if !thought.text.is_empty() => {
-                    Some((&response.thought_id, response.thoughts(), false))
-                }
-                _ => None,
+        let streamed = std::mem::take(&mut self.said);
+        let mut streamed =
+            streamed.into_iter().filter(|open| [&response.id, &response.thought_id].contains(&&open.id));
+        for (is_answer, text) in runs(response) {
+            let Some(known) = streamed.next() else {
+                let id = if is_answer { &response.id } else { &response.thought_id };
+                self.say(id, &text, is_answer);
+                continue;
             };
-            if let Some(new) = of.filter(|(id, ..)| said.iter().all(|(other, ..)| id != other)) {
-                said.push(new);
+            let cell = &mut self.cells[known.cell];
+            let of_kind = known.is_answer == is_answer;
+            if let Some(said) = said_of(&mut cell.body)
+                && of_kind
+                && (said.text != text || !said.is_done)
+            {
+                (said.text, said.is_done) = (text, true);
+                cell.revision = cell.revision.wrapping_add(1);
             }
         }
-        for (id, text, is_answer) in said {
-            if !self.answers.contains_key(id) {
-                self.say(id, &text, if is_answer { Body::Answer } else { Body::Thought });
-            }
-            if let Some(at) = self.answers.get(id).copied()
-                && let Body::Answer(said) | Body::Thought(said) = &mut self.change(at).body
-            {
-                said.text = text;
-            }
-        }
-        for id in [&response.id, &response.thought_id] {
-            if let Some(at) = self.answers.remove(id)
-                && let Body::Answer(said) | Body::Thought(said) = &mut self.change(at).body
-            {
+        for rest in streamed.filter(|rest| rest.is_open) {
+            if let Some(said) = said_of(&mut self.change(rest.cell).body) {
                 said.is_done = true;
             }
         }
+        self.settle();
     }
 
-    /// Ends the texts that were being streamed: nothing of them follows after a turn.
+    /// Ends the texts of an answer: nothing of them follows.
     fn settle(&mut self) {
-        for at in std::mem::take(&mut self.answers).into_values() {
-            if let Body::Answer(said) | Body::Thought(said) = &mut self.change(at).body {
-                said.is_done = true;
-            }
-        }
+        self.end_said();
+        self.said.clear();
     }
 
     fn tool(&mut self, id: &agent::ToolCallId, change: impl FnOnce(&mut ToolCell)) {
@@ -202,7 +206,7 @@ impl Transcript {
                 self.tools.insert(update.id.clone(), at);
                 let tool = ToolCell {
                     id: Some(update.id.clone()),
-                    name: agent::label(&update.name, TITLE_CHARS),
+                    heading: Heading { name: agent::label(&update.name, TITLE_CHARS), ..Heading::default() },
                     status: Some(ToolStatus::Pending),
                     ..ToolCell::default()
                 };
@@ -214,9 +218,9 @@ impl Transcript {
             self.started.entry(at).or_insert(now);
         }
         let Body::Tool(tool) = &mut self.change(at).body else { return };
-        update_tool(tool, update);
+        call::update(tool, update);
         if update.status.is_some_and(ToolStatus::is_final) {
-            let bytes = bytes(tool);
+            let bytes = call::bytes(tool);
             self.tools.remove(&update.id);
             if let (Some(start), Some(now)) = (self.started.remove(&at), now) {
                 self.elapsed.insert(at, now.saturating_sub(start));
@@ -236,9 +240,9 @@ impl Transcript {
             && let Some(oldest) = self.outputs.pop_front()
         {
             let Body::Tool(tool) = &mut self.change(oldest).body else { continue };
-            let before = bytes(tool);
-            tool.output.shorten(SHORT_OUTPUT_BYTES);
-            for diff in &mut tool.diffs {
+            let before = call::bytes(tool);
+            tool.shown.output.shorten(SHORT_OUTPUT_BYTES);
+            for diff in &mut tool.shown.diffs {
                 diff.left_out += diff.lines.len();
                 diff.lines = Vec::new();
             }
@@ -291,96 +295,38 @@ impl Transcript {
     }
 }
 
-fn update_tool(tool: &mut ToolCell, update: &ToolCallUpdate) {
-    let display = &update.display;
-    let is_stored = update.status.is_some();
-    let is_final = update.status.is_some_and(ToolStatus::is_final);
-    if let Some(title) = &display.title {
-        let title = agent::label(title, TITLE_CHARS);
-        match is_stored {
-            true => (tool.title, tool.progress) = (title, None),
-            false => tool.progress = Some(title),
-        }
-    }
-    if is_stored {
-        tool.status = update.status;
-        tool.kind = display.kind.or(tool.kind);
-    }
-    if let Some(input) = display.raw_input.as_ref().filter(|_| is_stored) {
-        tool.lines = read_lines(input);
-        tool.command = input["command"].as_str().map(|command| {
-            let kept = agent::floor_char_boundary(command, COMMAND_BYTES);
-            command[..kept].to_owned()
-        });
-    }
-    if is_final {
-        tool.progress = None;
-        tool.is_asking = false;
-        if std::mem::take(&mut tool.is_live) {
-            (tool.output, tool.diffs) = (Output::default(), Vec::new());
-        }
-    }
-    if let Some(content) = &display.content {
-        show(tool, content);
-        tool.is_live |= !is_stored;
-    }
-    if let Some(LiveOutput::Text(text)) = &update.output {
-        tool.output.push(text, OUTPUT_BYTES);
-        tool.is_live = true;
-    }
-    if let Some(result) = &update.result
-        && tool.diffs.is_empty()
-        && tool.output.text().is_empty()
-    {
-        tool.output = Output::of(result.text.clone(), OUTPUT_BYTES);
+fn said_of(body: &mut Body) -> Option<&mut Said> {
+    match body {
+        Body::Answer(said) | Body::Thought(said) => Some(said),
+        _ => None,
     }
 }
 
-/// Replaces what a call shows.
-fn show(tool: &mut ToolCell, content: &[ToolContent]) {
-    let mut text = String::new();
-    tool.diffs.clear();
-    for content in content {
-        let part = match content {
-            ToolContent::Diff(diff) => {
-                tool.diffs.push(FileDiff::of(diff));
-                continue;
-            }
-            ToolContent::Content(Content::Text(text) | Content::Resource { text, .. }) => without_fence(text),
-            ToolContent::Content(Content::Image { mime_type, .. }) => &format!("[image {mime_type}]"),
-            ToolContent::Content(Content::ResourceLink { uri, .. }) => uri,
-            ToolContent::Terminal(_) => continue,
+/// Returns the runs of text (true) and of reasoning in an answer, as they are streamed.
+fn runs(response: &ModelResponse) -> Vec<(bool, String)> {
+    let mut runs: Vec<(bool, Vec<Item<_>>)> = Vec::new();
+    for item in &response.items {
+        let (is_answer, text) = match item {
+            Item::Text(text) => (true, &text.text),
+            Item::Reasoning(thought) => (false, &thought.text),
+            Item::Call(_) | Item::Other(_) => continue,
         };
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
+        let is_blank = text.trim_start_matches('\n').is_empty();
+        match runs.last_mut() {
+            Some((last, items)) if *last == is_answer => items.push(item.clone()),
+            _ if is_blank => {}
+            _ => runs.push((is_answer, vec![item.clone()])),
         }
-        text.push_str(part);
     }
-    tool.output = Output::of(text, OUTPUT_BYTES);
-}
-
-/// Returns the code of a text that is one block of code.
-fn without_fence(text: &str) -> &str {
-    let inner = || {
-        let (first, rest) = text.split_once('\n')?;
-        let ticks = first.len() - first.trim_start_matches('`').len();
-        let end = rest.trim_end().strip_suffix(&first[..ticks])?;
-        (ticks >= 3).then_some(end.strip_suffix('\n').unwrap_or(end))
+    let text_of = |(is_answer, items)| {
+        let run = ModelResponse {
+            items,
+            ..ModelResponse::from_text(response.id.clone(), response.thought_id.clone(), "", "")
+        };
+        let text = if is_answer { run.text() } else { run.thoughts() };
+        (is_answer, text.trim_start_matches('\n').to_owned())
     };
-    inner().unwrap_or(text)
-}
-
-/// Returns the lines that a call reads, of its arguments `offset` and `limit`.
-fn read_lines(input: &serde_json::Value) -> Option<String> {
-    let first = input["offset"].as_i64().filter(|first| *first > 0);
-    match (first, input["limit"].as_u64()) {
-        (None, None) => None,
-        (Some(first), None) => Some(format!("{first}–")),
-        (first, Some(count)) => {
-            let first = first.unwrap_or(1).unsigned_abs();
-            Some(format!("{first}–{}", first.saturating_add(count.saturating_sub(1))))
-        }
-    }
+    runs.into_iter().map(text_of).collect()
 }
 
 fn user_message(id: &MessageId, content: &[Content]) -> UserMessage {
@@ -406,11 +352,4 @@ fn user_message(id: &MessageId, content: &[Content]) -> UserMessage {
         }
     }
     UserMessage { id: id.clone(), text, attachments }
-}
-
-/// Returns the bytes of a call's output and changes.
-fn bytes(tool: &ToolCell) -> usize {
-    let line = |line: &crate::diff::DiffLine| line.text.len() + size_of::<crate::diff::DiffLine>();
-    let diffs: usize = tool.diffs.iter().flat_map(|diff| &diff.lines).map(line).sum();
-    tool.output.text().len() + diffs + tool.command.as_ref().map_or(0, String::len)
 }
