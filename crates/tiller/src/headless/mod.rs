@@ -29,7 +29,8 @@ use system::{AbsPath, System};
 
 /// The addition to the system prompt, so that the model can pass on how to get past a denial.
 pub(crate) const NO_USER: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
-                                 you from finishing, say so, and that the user can allow it with the flag that the denial names.";
+                                 you from finishing, say so, and that the user can allow it with the flag that the denial names: \
+                                 --allow RULE, or --permission-mode prometheus (or --yolo).";
 
 /// The error of a run without a model. The pilot runs a prompt only if it was chosen explicitly: it
 /// understands few prompts, and would report success without doing anything.
