@@ -52,7 +52,7 @@ pub use direct_query::DirectQuery;
 pub use files::{FoundServers, PROJECT_FILES, ProjectServer, ServerFiles, find, project_servers};
 pub use listed::ListedTool;
 pub use names::{server_name, tool_name};
-pub use oauth::{Grants, LoginOptions, Revocation, SignIn, login, logout};
+pub use oauth::{GrantExpiry, Grants, LoginOptions, Revocation, SignIn, grant_expiry, login, logout};
 pub use offered::Offered;
 pub use options::{HttpFactory, McpOptions, ServerStores};
 pub use pins::{Change, Pins, changes, definition_hash};

@@ -1,12 +1,13 @@
 //! All available models, by id.
 
 mod build;
+mod check;
 mod lists;
 
 use crate::{
     ProvidersOptions,
     discovery::{self, LocalModel},
-    http::Http,
+    http::{self, Http},
     limits::DISCOVERY_WAIT,
     model_table::{self, ModelTable, RefreshError},
     refused_options::RefusalMemory,
@@ -14,6 +15,7 @@ use crate::{
 };
 use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
 use async_trait::async_trait;
+pub use check::ProviderCheck;
 pub use lists::Listing;
 use lists::ServerList;
 use std::{
@@ -126,6 +128,26 @@ impl Catalog {
         }
     }
 
+    /// Probes for model servers on this machine, and asks user-configured servers on this machine.
+    /// Sends nothing to another machine. Takes less than 1 s.
+    pub async fn discover_here(&self) {
+        let _ = self.load_model_table().await;
+        let options = self.options();
+        let is_here = |address: &str| reqwest::Url::parse(address).is_ok_and(|url| http::is_loopback(&url));
+        let ollama = options.local.ollama.as_deref();
+        let discover = options.local.discover && ollama.is_none_or(is_here);
+        let candidates = discovery::candidates(discover, ollama, &options.local.urls);
+        let (local_models, ()) =
+            tokio::join!(discovery::probe(&candidates, &self.http), self.ask_servers(is_here));
+        *self.local_models.write().unwrap_or_else(PoisonError::into_inner) = local_models;
+    }
+
+    /// Returns the model of new sessions as far as it is known without asking anyone; `None` if only
+    /// the pilot would answer.
+    pub fn default_now(&self) -> Option<String> {
+        self.known_default()
+    }
+
     /// Runs [`Catalog::discover`] unless the default model is certain without it.
     pub async fn resolve_default(&self) {
         if !self.is_default_final() {
@@ -134,7 +156,7 @@ impl Catalog {
     }
 
     async fn probe_and_ask(&self) {
-        tokio::join!(self.probe_local(), self.ask_servers());
+        tokio::join!(self.probe_local(), self.ask_servers(|_| true));
     }
 
     async fn probe_local(&self) {

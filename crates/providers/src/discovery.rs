@@ -233,6 +233,11 @@ impl Candidate {
     }
 }
 
+/// Returns the number of models in the body of a list; `None` if it is not a list.
+pub(crate) fn list_length(body: &[u8]) -> Option<usize> {
+    Some(answers::list(body)?.0.len())
+}
+
 /// Returns the body of a successful response, if it is within [`MAX_LIST_BYTES`].
 async fn body(request: reqwest::RequestBuilder) -> Option<Vec<u8>> {
     let mut response = request.send().await.ok()?;

@@ -11,6 +11,7 @@
 //! API key ([`Secret`]).
 
 mod anthropic;
+mod browser_login;
 mod call_ids;
 mod catalog;
 mod chat;
@@ -23,6 +24,7 @@ mod gemini;
 mod guided;
 mod hosts;
 mod http;
+mod known;
 pub mod limits;
 mod model_table;
 mod options;
@@ -38,9 +40,11 @@ mod sse;
 mod stored_file;
 mod wire_format;
 
-pub use catalog::{Catalog, CatalogueSource, Listing};
+pub use browser_login::{BrowserLogin, LoginError};
+pub use catalog::{Catalog, CatalogueSource, Listing, ProviderCheck};
 pub use discovery::ollama_address;
 pub use http::HttpClients;
+pub use known::{KNOWN_PROVIDERS, KnownProvider, known_provider};
 pub use model_table::{CATALOGUE_URL, RefreshError};
 pub use options::{
     AttemptOptions, LocalOptions, ProvidersOptions, RecordingOptions, VendorOptions, VendorsOptions, Wire,

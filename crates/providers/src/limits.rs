@@ -103,3 +103,14 @@ pub(crate) const MAX_NAME: usize = 64;
 
 /// The longest call id that is sent to a provider, in characters.
 pub(crate) const MAX_CALL_ID: usize = 64;
+
+/// How long the check of a provider may take.
+pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a user may take to sign in with the browser.
+pub(crate) const LOGIN_WAIT: Duration = Duration::from_secs(300);
+/// How long a connection to the port of the sign-in may take to send its request.
+pub(crate) const LOGIN_REDIRECT: Duration = Duration::from_secs(5);
+/// The largest answer to the request for a key, in bytes.
+pub(crate) const MAX_LOGIN_BYTES: usize = 64 * 1024;
+/// The largest request of a browser to the port of the sign-in, in bytes.
+pub(crate) const MAX_REDIRECT_BYTES: usize = 16 * 1024;

@@ -42,7 +42,7 @@ pub use fake::FakeSystem;
 pub use folded::{Folded, PathSpellings, is_within, pattern_matches};
 pub use local::{
     FileStamp, LocalOptions, LocalSystem, LoginShell, OUTPUT_DIRECTORY, ProcessState, ProcessTable,
-    TemporaryDirectory, is_interactive, open_terminal, private_temp, read_program, read_regular,
+    TemporaryDirectory, free_bytes, is_interactive, open_terminal, private_temp, read_program, read_regular,
     run_in_foreground, run_in_terminal, run_sandboxed, start_watcher, write_program,
 };
 pub use path::{AbsPath, PathError};

@@ -5,13 +5,18 @@
 mod acp;
 mod completions;
 mod config;
+mod doctor;
 mod globals;
 mod install;
 mod integrations;
 mod mcp;
 mod memory;
 mod prompt;
+mod providers;
 mod read;
+mod secrets;
+mod settings;
+mod setup;
 mod skills;
 mod spelling;
 mod update;
@@ -19,7 +24,8 @@ mod web;
 mod words;
 
 pub(crate) use completions::{CompleteArgs, CompletionsArgs, ManArgs, Shell};
-pub(crate) use config::{ConfigCommand, ConfigPlace};
+pub(crate) use config::ConfigCommand;
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use globals::{Globals, wishes};
 pub(crate) use install::InstallArgs;
 pub(crate) use integrations::{
@@ -30,7 +36,13 @@ pub(crate) use mcp::{
 };
 pub(crate) use memory::{MemoryCommand, MemoryFilter};
 pub(crate) use prompt::{OutputFormat, PrintArgs, ScreenMode};
+pub(crate) use providers::{
+    AuthCommand, AuthLogin, ConfigureProvider, CustomCommand, ModelsOf, ProvidersCommand,
+};
 pub(crate) use read::Instead;
+pub(crate) use secrets::{SecretStore, SecretsCommand};
+pub(crate) use settings::{SettingsCommand, SettingsFileChoice, SettingsFrom, SettingsTo};
+pub(crate) use setup::SetupArgs;
 pub(crate) use skills::SkillsCommand;
 pub(crate) use update::UpdateArgs;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
@@ -66,11 +78,23 @@ pub(crate) enum Command {
     /// Set up a model provider: store its key and choose the model of new sessions. Asks for
     /// missing values.
     Setup(SetupArgs),
-    /// Show and write settings.
+    /// List, check and configure the providers of models.
+    #[command(subcommand)]
+    Providers(ProvidersCommand),
+    /// List the models that can be used now, or update the catalogue of vendors' models.
+    Models(ModelsArgs),
+    /// Sign in to providers and MCP servers, or out.
+    #[command(subcommand)]
+    Auth(AuthCommand),
+    /// Show, write and check settings.
+    #[command(subcommand)]
+    Settings(SettingsCommand),
+    /// Show the effective configuration, its files and its schema.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// List the available models, or update the catalogue of vendors' models.
-    Models(ModelsArgs),
+    /// List, store and remove keys and other secrets.
+    #[command(subcommand)]
+    Secrets(SecretsCommand),
     /// Check the environment and the configuration.
     Doctor(DoctorArgs),
     /// Show the settings, servers, hooks, skills and commands of a project that need trust, and
@@ -112,9 +136,12 @@ pub(crate) enum Command {
 
 /// The arguments of `tiller models`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ModelsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ModelsCommand>,
+    #[command(flatten)]
+    pub(crate) of: ModelsOf,
 }
 
 /// The commands of `tiller models`; without one it lists the models.
@@ -123,7 +150,7 @@ pub(crate) enum ModelsCommand {
     /// Update the model catalogue: limits, efforts and prices. It is never updated automatically.
     Refresh {
         /// The source: a URL, or a downloaded file.
-        #[arg(long, value_name = "URL|FILE", default_value = providers::CATALOGUE_URL)]
+        #[arg(long, value_name = "URL|FILE", default_value = ::providers::CATALOGUE_URL)]
         from: String,
     },
 }
@@ -338,37 +365,6 @@ pub(crate) enum ExportFormat {
     /// A Markdown document for reading.
     Markdown,
 }
-
-/// The arguments of `tiller setup`.
-#[derive(Debug, Default, Args)]
-pub(crate) struct SetupArgs {
-    /// The provider: openai, anthropic, gemini, or a name of your own for a server that speaks
-    /// OpenAI's protocol.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) provider: Option<String>,
-    /// The model of new sessions.
-    #[arg(short, long, value_name = "[PROVIDER/]NAME")]
-    pub(crate) model: Option<String>,
-    /// The base URL of the provider's API.
-    #[arg(long, value_name = "URL", requires = "provider")]
-    pub(crate) base_url: Option<String>,
-    /// Read the key from standard input and store it.
-    #[arg(long, requires = "provider")]
-    pub(crate) api_key_stdin: bool,
-    /// Read the key from this environment variable whenever it is needed, and store none.
-    #[arg(long, value_name = "VARIABLE", requires = "provider", conflicts_with = "api_key_stdin")]
-    pub(crate) api_key_env: Option<String>,
-    /// Remove the provider's stored key.
-    #[arg(long, requires = "provider", conflicts_with_all = ["api_key_stdin", "api_key_env", "base_url", "model"])]
-    pub(crate) forget: bool,
-    /// Write the settings of the current project only. A key is stored for all projects.
-    #[arg(long)]
-    pub(crate) project: bool,
-}
-
-/// The arguments of `tiller doctor`.
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {}
 
 /// The arguments of `tiller trust`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use crate::{failure::usage, options::AskLoginShell};
 use agent::Redactor;
 use etcetera::BaseStrategy;
 use std::{collections::BTreeMap, io::IsTerminal};
-use system::{AbsPath, LoginShell};
+use system::{AbsPath, FileStamp, LoginShell};
 
 /// The environment variables at the start of the process. An empty variable counts as unset.
 #[derive(Debug, Clone, Default)]
@@ -77,6 +77,24 @@ impl Environment {
         &self.redactor
     }
 
+    /// The files of this name in the directories of `PATH`, in their order, each file once.
+    pub(crate) fn programs(&self, name: &str) -> Vec<AbsPath> {
+        let mut found: Vec<(AbsPath, FileStamp)> = Vec::new();
+        for directory in self.get("PATH").unwrap_or_default().split(':') {
+            let Ok(path) = AbsPath::new(directory).map(|directory| directory.join(name)) else { continue };
+            let stamp = FileStamp::of(&path);
+            if stamp.exists() && !found.iter().any(|(_, known)| *known == stamp) {
+                found.push((path, stamp));
+            }
+        }
+        found.into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// The names of all variables.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.variables.keys().cloned().collect()
+    }
+
     /// The value of a variable; `None` if it is unset or empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
@@ -130,6 +148,12 @@ pub(crate) fn enter(
 pub(crate) fn current_dir() -> anyhow::Result<AbsPath> {
     let path = std::env::current_dir().map_err(|error| anyhow::anyhow!("no current directory: {error}"))?;
     Ok(AbsPath::from_os(&path)?)
+}
+
+/// The path of the running program, with links resolved; `None` if the system does not report it.
+pub(crate) fn program() -> Option<AbsPath> {
+    let path = std::env::current_exe().ok()?;
+    AbsPath::from_os(&path).ok()
 }
 
 /// The XDG base directories.

@@ -84,6 +84,21 @@ pub(crate) const BROWSER_OUTPUT_BYTES: usize = 4 * 1024;
 /// other threads.
 pub(crate) const EVENT_INTERVAL: u32 = 8;
 
+/// The longest wait for the keyring's program, which may ask the user to unlock it.
+pub(crate) const KEYRING_WAIT: Duration = Duration::from_secs(30);
+
+/// The most bytes of the output of the keyring's program.
+pub(crate) const KEYRING_OUTPUT_BYTES: usize = 256 * 1024;
+
+/// The free space below which the doctor reports a full disk.
+pub(crate) const LEAST_DISK_BYTES: u64 = 100 << 20;
+
+/// How long the doctor waits for the first answer of `tiller acp`.
+pub(crate) const STARTUP_WAIT: Duration = Duration::from_secs(10);
+
+/// How long the keyring is not asked again after a failure.
+pub(crate) const KEYRING_PAUSE: Duration = Duration::from_secs(60);
+
 /// The files of a project that the terminal interface completes.
 pub(crate) const COMPLETED_FILES: usize = 200_000;
 

@@ -1,14 +1,17 @@
 //! Dispatches the command line to the module that implements each command.
 
+mod setting_up;
+
 use crate::{
     answer::{Console, Failure, Kind, schemas},
     args::{
         AcpArgs, Cli, Command, CompleteArgs, Instead, IntegrationsCommand, LuaCommand, McpCommand,
-        OutputFormat, PrintArgs, SchemaCommand, ScreenMode, SessionArgs, SessionsCommand, SetupArgs, wishes,
+        ModelsCommand, OutputFormat, PrintArgs, ProvidersCommand, SchemaCommand, ScreenMode, SessionArgs,
+        SessionsCommand, SetupArgs, wishes,
     },
     completions,
     config::{self, Flags},
-    demo, directories, doctor,
+    demo, directories,
     environment::{self, Environment},
     exit::Exit,
     extensions::Extensions,
@@ -16,14 +19,14 @@ use crate::{
     headless::{self, Overrides, ProgressKind, Run, SessionChoice, given::AnswerSchema},
     install, integrations,
     interface::{self, Connected, FirstSession, InterfaceOptions},
-    limits, logging, man, mcp, memory, models,
+    limits, logging, man, mcp, memory,
     options::{Directories, Options, ScreenChoice},
     permissions, screen,
     scripts::{self, Callable},
     services::Services,
     sessions,
-    settings::{self, Settings, Snapshot},
-    setup, signals, skills,
+    settings::{Settings, Snapshot},
+    signals, skills,
     streams::{self, StdoutError},
     trust, update, web,
     wiring::{self, SessionStorage},
@@ -44,10 +47,6 @@ struct Resolved {
     settings: Arc<Settings>,
     options: Options,
     cwd: AbsPath,
-    /// The settings that were ignored, with the reasons.
-    notices: Vec<String>,
-    /// Why the settings files cannot be used, for commands that go on without them.
-    problem: Option<String>,
 }
 
 /// Runs the command line and returns the exit code.
@@ -126,18 +125,7 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
             let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
             memory::run(console, &app.runtime, &options, environment, &cwd, command).await
         }
-        Some(Command::Doctor(_)) => {
-            let Resolved { options, notices, problem, cwd, .. } =
-                resolve_settings_or_defaults(environment, Flags::default()).await?;
-            let catalog = wiring::catalog(&options, environment.redactor(), &cwd);
-            let subject = doctor::Subject {
-                options: &options,
-                catalog: &catalog,
-                notices: &notices,
-                settings_problem: problem.as_deref(),
-            };
-            doctor::run(subject, console).await
-        }
+        Some(Command::Doctor(args)) => setting_up::doctor(console, environment, &args).await,
         Some(Command::Permissions(command)) => {
             let Resolved { settings, options, cwd, .. } =
                 resolve_settings(environment, Flags::default()).await?;
@@ -184,13 +172,12 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
             let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
             scripts::run(console, &options, environment, &cwd, Callable::AllFunctions, script).await
         }
-        Some(Command::Config(command)) => {
-            let cwd = environment::current_dir()?;
-            let settings = Settings::new(environment, &cwd, Flags::default())?;
-            let options = settings.built_in();
-            settings::run(console, &settings, &options, environment, &cwd, command).await
-        }
-        Some(Command::Setup(args)) => setup(&args, console, environment).await,
+        Some(Command::Settings(command)) => setting_up::settings(console, environment, command).await,
+        Some(Command::Config(command)) => setting_up::config(console, environment, command).await,
+        Some(Command::Setup(args)) => setting_up::setup(console, environment, &args).await,
+        Some(Command::Providers(command)) => setting_up::providers(console, environment, command).await,
+        Some(Command::Auth(command)) => setting_up::auth(console, environment, command).await,
+        Some(Command::Secrets(command)) => setting_up::secrets(console, environment, command).await,
         Some(Command::Schema(SchemaCommand::Native)) => {
             streams::stdout().write_all(acp::native::SCHEMA.as_bytes())?;
             Ok(Exit::Ok)
@@ -205,8 +192,11 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
             Ok(Exit::Ok)
         }
         Some(Command::Models(args)) => {
-            let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
-            models::run(console, &wiring::catalog(&options, environment.redactor(), &cwd), &cwd, &args).await
+            let command = match args.command {
+                None => ProvidersCommand::Models(args.of),
+                Some(ModelsCommand::Refresh { from }) => ProvidersCommand::RefreshModels { from },
+            };
+            setting_up::providers(console, environment, command).await
         }
         Some(Command::Install(args)) => {
             let Machine { system, directories, cwd } = machine(environment)?;
@@ -236,15 +226,10 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
     }
 }
 
-async fn setup(args: &SetupArgs, console: &Console, environment: &Environment) -> Result<Exit> {
-    let Resolved { options, cwd, .. } = resolve_settings(environment, Flags::default()).await?;
-    setup::run(console, &options, environment, &cwd, args).await
-}
-
 async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Result<Exit> {
     let AcpArgs { session, protocol, events, setup: for_setup } = args;
     if for_setup {
-        return setup(&SetupArgs::default(), console, environment).await;
+        return setting_up::setup(console, environment, &SetupArgs::default()).await;
     }
     // The editor is served even if the settings are broken: it receives the error when it opens a
     // session, and sessions open once the file is fixed.
@@ -546,7 +531,7 @@ fn machine(environment: &Environment) -> Result<Machine> {
 async fn resolve_settings(environment: &Environment, flags: Flags) -> Result<Resolved> {
     let (settings, cwd) = settings_in(environment, flags)?;
     let snapshot = settings.read(&cwd).await?;
-    Ok(Resolved::of(settings, cwd, snapshot, None))
+    Ok(Resolved::of(settings, cwd, snapshot))
 }
 
 /// Like [`resolve_settings`], for commands that are safe without the user's settings: unusable
@@ -557,7 +542,7 @@ async fn resolve_settings_or_defaults(environment: &Environment, flags: Flags) -
     if let Some(problem) = &problem {
         tracing::warn!("the settings cannot be used: {problem}");
     }
-    Ok(Resolved::of(settings, cwd, snapshot, problem))
+    Ok(Resolved::of(settings, cwd, snapshot))
 }
 
 fn settings_in(environment: &Environment, flags: Flags) -> Result<(Arc<Settings>, AbsPath)> {
@@ -566,12 +551,12 @@ fn settings_in(environment: &Environment, flags: Flags) -> Result<(Arc<Settings>
 }
 
 impl Resolved {
-    fn of(settings: Arc<Settings>, cwd: AbsPath, snapshot: Snapshot, problem: Option<String>) -> Self {
+    fn of(settings: Arc<Settings>, cwd: AbsPath, snapshot: Snapshot) -> Self {
         let Snapshot { options, notices, .. } = snapshot;
         for notice in &notices {
             tracing::warn!("{notice}");
         }
-        Self { settings, options, cwd, notices, problem }
+        Self { settings, options, cwd }
     }
 }
 

@@ -184,3 +184,5 @@ pub(crate) const SEARCH_HITS: usize = 100_000;
 pub(crate) const SEARCH_BYTES: usize = 1_000;
 /// Bytes that are copied at most.
 pub(crate) const COPIED_BYTES: usize = 4 * 1024 * 1024;
+/// The cells of a stored session that are printed when it is opened; the transcript has all.
+pub const RESUMED_CELLS: usize = 60;

@@ -6,8 +6,12 @@ use super::manifest::members;
 use super::tree::Tree;
 
 /// The layers, top to bottom. A crate may depend on crates of lower layers only.
-const LAYERS: [&[&str]; 4] =
-    [&["tiller"], &["acp", "providers", "store", "mcp", "lua", "integrations"], &["agent"], &["system"]];
+const LAYERS: [&[&str]; 4] = [
+    &["tiller"],
+    &["acp", "tui", "providers", "store", "mcp", "lua", "integrations"],
+    &["agent"],
+    &["system"],
+];
 
 /// A crate outside the layers: no member depends on it, and it depends on none.
 const UNKNOWN_CRATE: &str = "xtask";

@@ -244,6 +244,11 @@ impl Conversation {
         self.settle();
         self.messages += 2;
         let last = std::mem::take(&mut self.last);
+        for call in response.calls() {
+            // Older versions skipped numbers, so the number is read from the id.
+            let number = call.id.as_str().strip_prefix("tool_").and_then(|number| number.parse().ok());
+            self.calls = self.calls.max(number.unwrap_or(0)).saturating_add(1);
+        }
         // A response that no model gave is not part of the conversation, nor is the prompt it
         // answers.
         if response.model.is_empty() {
@@ -260,11 +265,6 @@ impl Conversation {
         }
         self.answered.insert(response.model.clone());
         self.fill.answered(self.history.messages().len());
-        for call in response.calls() {
-            // Older versions skipped numbers, so the number is read from the id.
-            let number = call.id.as_str().strip_prefix("tool_").and_then(|number| number.parse().ok());
-            self.calls = self.calls.max(number.unwrap_or(0)).saturating_add(1);
-        }
         self.pending = Some(Pending { response: response.clone(), results: HashMap::new() });
         self.complete();
     }

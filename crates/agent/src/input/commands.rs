@@ -60,6 +60,7 @@ pub fn commands() -> &'static [SlashCommand] {
             "Set a goal and work on it until it is reached; show it, pause, resume or clear it",
             "text [--budget 200k], pause, resume or clear",
         ),
+        hinted("run", "Run a command yourself; the model gets its output with the next prompt", "command"),
         hinted(
             "shells",
             "List the background commands, show the output of one, or stop it",
@@ -90,6 +91,8 @@ pub(crate) enum Action {
     Sessions(String),
     /// With the new title; may be empty.
     Rename(String),
+    /// With the command line.
+    Run(String),
     Skills,
     /// With the words to search for.
     ListMemories(String),
@@ -148,6 +151,7 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("sessions", words) => Action::Sessions(words.to_owned()),
         ("rename", title) => Action::Rename(title.to_owned()),
         ("memories", words) => Action::ListMemories(words.to_owned()),
+        ("run", line) if !line.is_empty() => Action::Run(line.to_owned()),
         ("forget", "") => Action::Forget(None),
         ("forget", id) => Action::Forget(Some(id.parse().ok()?)),
         ("model" | "models", "") => Action::ListModels,

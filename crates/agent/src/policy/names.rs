@@ -60,6 +60,13 @@ const TOOLS: &[&str] = &[
 /// The similarity above which a known name is suggested.
 const ALIKE: f64 = 0.7;
 
+/// Returns the names of the built-in tools, in alphabetical order.
+pub fn tool_names() -> Vec<String> {
+    let mut names: Vec<_> = TOOLS.iter().map(|name| (*name).to_owned()).collect();
+    names.sort();
+    names
+}
+
 /// Checks that a name is a tool's name.
 ///
 /// # Errors

@@ -57,6 +57,7 @@ impl Turn<'_> {
             Action::Usage => overviews::usage(&self.session.conversation()),
             Action::Sessions(words) => overviews::sessions(self.session, words).await?,
             Action::Rename(title) => self.rename(&title).await?,
+            Action::Run(line) => return self.run_command(&line).await,
             Action::Skills => overviews::skills(self.session).await,
             Action::ListMemories(query) => memory_commands::list(self.session, query).await,
             Action::Forget(id) => memory_commands::forget(self.session, id).await,

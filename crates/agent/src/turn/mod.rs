@@ -16,6 +16,7 @@ mod hosted_search;
 mod loops;
 mod memory_commands;
 mod overviews;
+mod own_command;
 mod request;
 mod round;
 mod shorten;

@@ -15,6 +15,7 @@ mod faulty;
 mod goals;
 mod law;
 mod memories;
+mod own_command;
 mod permission;
 mod prefix;
 mod recording;

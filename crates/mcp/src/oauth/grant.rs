@@ -81,6 +81,21 @@ impl Grant {
     }
 }
 
+/// How long a stored grant lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GrantExpiry {
+    /// When its token ends, in seconds since 1970; `None` if the authority did not say.
+    pub expires: Option<u64>,
+    /// Whether the token is renewed without the user.
+    pub renews: bool,
+}
+
+/// Returns how long a stored grant lasts; `None` if it is invalid.
+pub fn grant_expiry(stored: &str) -> Option<GrantExpiry> {
+    let grant = Grant::read(stored)?;
+    Some(GrantExpiry { expires: grant.expires, renews: grant.refresh_token.is_some() })
+}
+
 /// Returns the access token for a server's URL, renewed if it is about to expire; `None` if there
 /// is no grant for the URL. A token whose renewal fails temporarily is used until it expires.
 ///

@@ -15,6 +15,7 @@ mod store;
 mod wire;
 
 pub(crate) use error::OAuthError;
+pub use grant::{GrantExpiry, grant_expiry};
 pub(crate) use grant::{bearer, renew};
 pub use login::{LoginOptions, SignIn, login};
 pub use logout::{Revocation, logout};

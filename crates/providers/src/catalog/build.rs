@@ -125,7 +125,7 @@ impl Catalog {
     }
 
     /// Returns the error for an unknown provider name, suggesting the nearest known name.
-    fn unknown_provider(&self, name: &str) -> ModelError {
+    pub(super) fn unknown_provider(&self, name: &str) -> ModelError {
         let options = self.options();
         let built_in = ["openai", "anthropic", GEMINI, "local", "offline", "replay"];
         let names: Vec<&str> =

@@ -62,10 +62,11 @@ impl Catalog {
         named.chain(local).chain(options.local.discover.then(|| "usual".to_owned())).collect()
     }
 
-    /// Asks the servers at user-configured addresses for their models; each answer counts as soon
+    /// Asks the servers at those user-configured addresses for their models; each answer counts as soon
     /// as it arrives.
-    pub(super) async fn ask_servers(&self) {
+    pub(super) async fn ask_servers(&self, at: impl Fn(&str) -> bool) {
         let servers = self.configured().into_iter();
+        let servers = servers.filter(|(_, vendor)| vendor.base_url.as_deref().is_some_and(&at));
         join_all(servers.map(async |(name, vendor)| self.ask_server(name, vendor).await)).await;
     }
 

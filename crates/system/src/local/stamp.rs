@@ -10,7 +10,7 @@ use std::{
 /// with a clock that ticks every 10 ms at the slowest.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A file's device and inode, size, modification time and change time. Programs can set the
+/// A file's device and inode, size, mode, modification time and change time. Programs can set the
 /// modification time, but not the change time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp(Option<Identity>);
@@ -22,6 +22,7 @@ struct Identity {
     size: u64,
     written: (i64, i64),
     changed: (i64, i64),
+    mode: u32,
 }
 
 impl FileStamp {
@@ -34,7 +35,18 @@ impl FileStamp {
             size: found.size(),
             written: (found.mtime(), found.mtime_nsec()),
             changed: (found.ctime(), found.ctime_nsec()),
+            mode: found.mode(),
         }))
+    }
+
+    /// Returns whether the file exists and its properties can be read.
+    pub fn exists(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Returns the permission bits of the file; `None` if it does not exist.
+    pub fn permissions(&self) -> Option<u32> {
+        self.0.map(|found| found.mode & 0o777)
     }
 
     /// Returns whether any later change is certain to produce a different stamp. For a file that

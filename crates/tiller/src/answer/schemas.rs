@@ -2,6 +2,18 @@
 
 use super::output::Failed;
 use crate::failure::{Failure, Kind};
+use crate::{
+    auth::{AccountList, LoggedIn},
+    doctor::DoctorReport,
+    models::{ModelList, Refreshed},
+    providers::{ProviderChange, ProviderList, ProviderRemoval, ProviderStatusList},
+    secrets::commands::{SecretChange, SecretList, SecretStatus},
+    settings::commands::{
+        Applied, Edited, ExampleList, OptionList, PathList, SetAnswer, SettingAnswer, SettingList,
+        ShownConfig, UnsetAnswer,
+    },
+    setup::{Forgotten, SetupAnswer},
+};
 use anyhow::Result;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde_json::{Value, json};
@@ -15,12 +27,50 @@ pub(crate) struct CommandSchema {
 
 /// Every schema, by command. `error` is the object of every failure.
 pub(crate) const ALL: &[CommandSchema] = &[
-    CommandSchema { command: "error", body: body::<Failed> },
-    CommandSchema { command: "install", body: body::<crate::install::Installed> },
-    CommandSchema { command: "install --list", body: body::<crate::install::Editors> },
-    CommandSchema { command: "man", body: body::<crate::man::Pages> },
-    CommandSchema { command: "update", body: body::<crate::update::Updated> },
+    described::<Failed>("error"),
+    described::<SettingList>("settings list"),
+    described::<SettingAnswer>("settings get"),
+    described::<SetAnswer>("settings set"),
+    described::<UnsetAnswer>("settings unset"),
+    described::<Applied>("settings apply"),
+    described::<OptionList>("settings options"),
+    described::<ExampleList>("settings examples"),
+    described::<Edited>("settings edit"),
+    described::<DoctorReport>("settings doctor"),
+    described::<ShownConfig>("config show"),
+    described::<PathList>("config paths"),
+    described::<ProviderList>("providers list"),
+    described::<ModelList>("providers models"),
+    described::<ProviderStatusList>("providers status"),
+    described::<ProviderStatusList>("providers doctor"),
+    described::<ProviderChange>("providers configure"),
+    described::<ProviderRemoval>("providers logout"),
+    described::<Refreshed>("providers refresh-models"),
+    described::<ProviderList>("providers custom list"),
+    described::<ProviderChange>("providers custom upsert"),
+    described::<ProviderRemoval>("providers custom delete"),
+    described::<ModelList>("models"),
+    described::<Refreshed>("models refresh"),
+    described::<AccountList>("auth status"),
+    described::<LoggedIn>("auth login"),
+    described::<ProviderRemoval>("auth logout"),
+    described::<SecretList>("secrets list"),
+    described::<SecretChange>("secrets set"),
+    described::<SecretChange>("secrets unset"),
+    described::<SecretStatus>("secrets status"),
+    described::<SetupAnswer>("setup"),
+    described::<Forgotten>("setup --forget"),
+    described::<DoctorReport>("doctor"),
+    described::<crate::install::Installed>("install"),
+    described::<crate::install::Editors>("install --list"),
+    described::<crate::man::Pages>("man"),
+    described::<crate::update::Updated>("update"),
 ];
+
+/// Describes the answer of a command.
+const fn described<T: JsonSchema>(command: &'static str) -> CommandSchema {
+    CommandSchema { command, body: body::<T> }
+}
 
 /// Returns the schema of a command's answer, or of all if the name is empty.
 ///

@@ -1,41 +1,52 @@
 //! The command line of `tiller config`.
 
-use clap::{Args, Subcommand};
+use super::{SettingsFrom, SettingsTo};
+use clap::Subcommand;
 
 /// The commands of `tiller config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// List the settings of your file and the project's that apply in the current directory, and
-    /// those that are ignored.
+    /// Show the settings that apply in this directory as one file, with the origin of each.
+    Show {
+        /// Include the settings that have their defaults, as comments.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show the files and directories that Tiller uses.
+    Paths,
+    /// Print the JSON Schema of settings files.
+    Schema,
+    /// The same as `settings list --set --show-origin`.
+    #[command(hide = true)]
     List,
-    /// Show the values of one setting in the files.
+    /// The same as `settings get`.
+    #[command(hide = true)]
     Get {
-        /// The setting, such as tools.denied_tools.
+        /// The setting.
+        #[arg(value_name = "KEY")]
         name: String,
-    },
-    /// Write a setting. It applies immediately, in running agents too.
-    Set {
-        /// The setting, such as tools.default_permission_mode.
-        name: String,
-        /// The value: text, a number, true or false, or a list as JSON.
-        #[arg(allow_hyphen_values = true)]
-        value: String,
         #[command(flatten)]
-        place: ConfigPlace,
+        from: SettingsFrom,
     },
-    /// Remove a setting from a file.
+    /// The same as `settings set`.
+    #[command(hide = true)]
+    Set {
+        /// The setting.
+        #[arg(value_name = "KEY")]
+        name: String,
+        /// The value.
+        #[arg(required = true)]
+        value: Vec<String>,
+        #[command(flatten)]
+        to: SettingsTo,
+    },
+    /// The same as `settings unset`.
+    #[command(hide = true)]
     Unset {
         /// The setting.
+        #[arg(value_name = "KEY")]
         name: String,
         #[command(flatten)]
-        place: ConfigPlace,
+        to: SettingsTo,
     },
-}
-
-/// The settings file that is written.
-#[derive(Debug, Args)]
-pub(crate) struct ConfigPlace {
-    /// Write the project's file instead of your own.
-    #[arg(long)]
-    pub(crate) project: bool,
 }

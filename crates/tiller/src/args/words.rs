@@ -14,11 +14,11 @@ const OTHER_NAMES: [(&str, &str); 26] = [
     ("exec", "-p PROMPT"),
     ("history", "sessions list"),
     ("init", "setup"),
-    ("key", "setup"),
-    ("keys", "setup"),
+    ("key", "auth"),
+    ("keys", "auth"),
     ("list", "sessions list"),
-    ("login", "setup"),
-    ("logout", "setup --provider NAME --forget"),
+    ("login", "auth login"),
+    ("logout", "auth logout"),
     ("ls", "sessions list"),
     ("model", "models"),
     ("plugins", "mcp"),
@@ -31,7 +31,7 @@ const OTHER_NAMES: [(&str, &str); 26] = [
     ("status", "doctor"),
     ("upgrade", "update"),
     ("version", "--version"),
-    ("whoami", "doctor"),
+    ("whoami", "auth status"),
 ];
 
 /// Returns the place of the first argument that is neither a flag nor the value of one; `None` if

@@ -34,6 +34,18 @@ pub(crate) enum ConfigError {
     Unreadable { path: AbsPath, problem: String },
 }
 
+impl ConfigError {
+    /// The place of the problem, if it has one.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        match self {
+            Self::UnknownKey { place, .. } | Self::BadValue { place, .. } | Self::Syntax { place, .. } => {
+                Some(place)
+            }
+            Self::NoSuchName { .. } | Self::IncompleteHook { .. } | Self::Unreadable { .. } => None,
+        }
+    }
+}
+
 /// Why there are no settings of a project.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProjectSettingsError {

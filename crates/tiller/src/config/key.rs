@@ -64,6 +64,11 @@ impl Key {
         (own.count() == given.count()).then_some(name)
     }
 
+    /// Whether a part of the name is chosen by the user.
+    pub(crate) fn has_chosen_name(&self) -> bool {
+        self.name.split('.').any(|part| part == "NAME")
+    }
+
     /// Whether the setting belongs to a group.
     pub(crate) fn is_in(&self, group: &str) -> bool {
         let (mut own, given) = (self.name.split('.'), group.split('.'));

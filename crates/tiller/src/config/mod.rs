@@ -9,16 +9,15 @@ mod key;
 #[expect(clippy::unit_arg, reason = "one line a setting: the assignment is all there is to it")]
 mod keys;
 mod layers;
+mod origins;
 mod parse;
 mod project_history;
 mod store;
 mod value;
 mod variables;
 
-pub(crate) use about::schema;
-#[cfg(test)]
-pub(crate) use about::{DefaultValue, variable_of};
-pub(crate) use about::{Item, Takes, description};
+pub(crate) use about::{DefaultValue, Item, Takes, description, variable_of};
+pub(crate) use about::{plain_text, schema};
 pub(crate) use file::{
     ConfigError, PROJECT_FILE, Place, ProjectSettingsError, SettingsFile, project_path, read, read_project,
     user_path,
@@ -29,8 +28,9 @@ pub(crate) use keys::KEYS;
 pub(crate) use layers::{
     EffectiveSetting, Flags, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths,
 };
+pub(crate) use origins::{Layer, Origin, SettingState, state, states};
 pub(crate) use project_history::ProjectHistory;
-pub(crate) use store::{with_setting, without_setting};
+pub(crate) use store::{SCHEMA_FILE, names_schema, with_setting, without_group, without_setting};
 pub(crate) use value::{Value, ValueError};
 
 use crate::options::{Directories, Options};
@@ -38,6 +38,16 @@ use crate::options::{Directories, Options};
 /// Checks that a setting of that name exists.
 pub(crate) fn check_name(name: &str) -> Result<(), ConfigError> {
     parse::check_name(name)
+}
+
+/// Returns the definition of a setting; `None` if there is none of that name.
+pub(crate) fn key_of(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.matches(name).is_some())
+}
+
+/// Whether settings of that group exist.
+pub(crate) fn is_group(name: &str) -> bool {
+    KEYS.iter().any(|key| key.is_in(name))
 }
 
 /// Checks that every setting of a file exists and has a valid value.

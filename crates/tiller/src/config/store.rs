@@ -3,6 +3,7 @@
 use super::{ConfigError, Place, SettingsFile, ValueError, parse::parse};
 use crate::options::{Directories, Options};
 use toml::de::{DeTable, DeValue};
+use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 /// Returns the file's text with a new value of a setting.
 ///
@@ -26,7 +27,7 @@ pub(crate) fn with_setting(
     if !name.split('.').all(plain) {
         return Err(bad("is not the name of a setting"));
     }
-    let Some(written) = format_value(value) else {
+    let Some(written) = to_toml(value) else {
         return Err(bad("takes text, a number or a flag here, or a list of such"));
     };
     // The setting is checked alone first, so that an error names the setting and not the file.
@@ -34,27 +35,92 @@ pub(crate) fn with_setting(
     let mut options = Options::built_in(directories.clone());
     parse(&alone)?.iter().try_for_each(|setting| setting.apply(&mut options))?;
     parse(file)?;
-    for text in candidates(&file.text, name, &written) {
-        let changed = SettingsFile { path: file.path.clone(), text };
-        if holds(&changed, directories, name).unwrap_or(false) {
-            return Ok(changed.text);
-        }
+    let text = changed(&file.text, name, written);
+    let changed =
+        text.map(|text| SettingsFile { path: file.path.clone(), text: with_schema_line(text, file) });
+    match changed {
+        Some(changed) if holds(&changed, directories, name).unwrap_or(false) => Ok(changed.text),
+        _ => Err(bad("cannot be written to this file; edit the file yourself")),
     }
-    Err(bad("cannot be written to this file; edit the file yourself"))
 }
 
-/// Formats a value as TOML; `None` unless it is text, a number, a flag, or a list of these.
-fn format_value(value: &serde_json::Value) -> Option<String> {
+/// The first line of a file that this program creates, for editors that complete and check TOML.
+/// The schema is kept beside the file.
+const SCHEMA_LINE: &str = "#:schema ./settings.schema.json\n";
+
+/// The name of the schema beside a settings file.
+pub(crate) const SCHEMA_FILE: &str = "settings.schema.json";
+
+/// Adds the line that names the schema to a file that was empty before.
+fn with_schema_line(text: String, before: &SettingsFile) -> String {
+    if before.text.trim().is_empty() { format!("{SCHEMA_LINE}\n{}", text.trim_start()) } else { text }
+}
+
+/// Whether a settings file names the schema beside it.
+pub(crate) fn names_schema(text: &str) -> bool {
+    text.starts_with(SCHEMA_LINE)
+}
+
+/// Converts a value to TOML; `None` unless it is text, a number, a flag, or a list of these.
+fn to_toml(value: &serde_json::Value) -> Option<toml_edit::Value> {
     Some(match value {
         serde_json::Value::String(text) => quoted(text),
-        serde_json::Value::Bool(flag) => flag.to_string(),
-        serde_json::Value::Number(number) => number.to_string(),
+        serde_json::Value::Bool(flag) => (*flag).into(),
+        serde_json::Value::Number(number) => match number.as_i64() {
+            Some(number) => number.into(),
+            None => number.as_f64()?.into(),
+        },
         serde_json::Value::Array(items) => {
-            let items = items.iter().map(|item| if item.is_array() { None } else { format_value(item) });
-            format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(", "))
+            let items = items.iter().map(|item| if item.is_array() { None } else { to_toml(item) });
+            items.collect::<Option<toml_edit::Array>>()?.into()
         }
         serde_json::Value::Object(_) | serde_json::Value::Null => return None,
     })
+}
+
+/// Writes text as a basic string, so that the same text is always written the same way.
+fn quoted(text: &str) -> toml_edit::Value {
+    // JSON's escapes are a subset of TOML's.
+    let written = serde_json::Value::String(text.to_owned()).to_string().replace('\u{7f}', "\\u007f");
+    written.parse().unwrap_or_else(|_| text.into())
+}
+
+/// Returns the text with a new value of a setting: in place of the old value, else at the end of its
+/// group. Everything else stays as it is. `None` if something else has the name of the group.
+fn changed(text: &str, name: &str, mut value: toml_edit::Value) -> Option<String> {
+    let mut document: DocumentMut = text.parse().ok()?;
+    let (groups, last) = name.rsplit_once('.').unwrap_or(("", name));
+    let mut at: &mut dyn TableLike = document.as_table_mut();
+    for group in groups.split('.').filter(|group| !group.is_empty()) {
+        let dotted = at.is_dotted();
+        let table = || {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            table.set_dotted(dotted);
+            Item::Table(table)
+        };
+        at = at.entry(group).or_insert_with(table).as_table_like_mut()?;
+    }
+    match at.get_mut(last) {
+        Some(item) => {
+            *value.decor_mut() = item.as_value()?.decor().clone();
+            *item = Item::Value(value);
+        }
+        None => drop(at.insert(last, Item::Value(value))),
+    }
+    Some(document.to_string())
+}
+
+/// Returns the text without a setting or a group of settings, and without its comments.
+fn removed(text: &str, name: &str) -> Option<String> {
+    let mut document: DocumentMut = text.parse().ok()?;
+    let (groups, last) = name.rsplit_once('.').unwrap_or(("", name));
+    let mut at: &mut dyn TableLike = document.as_table_mut();
+    for group in groups.split('.').filter(|group| !group.is_empty()) {
+        at = at.get_mut(group)?.as_table_like_mut()?;
+    }
+    at.remove(last)?;
+    Some(document.to_string())
 }
 
 /// Returns the file's text without a setting; `None` if the file does not have it.
@@ -66,19 +132,28 @@ pub(crate) fn without_setting(file: &SettingsFile, name: &str) -> Result<Option<
     let start = file.text[..name_ends].rfind('\n').map_or(0, |at| at + 1);
     let end = file.text[span.end..].find('\n').map_or(file.text.len(), |at| span.end + at + 1);
     let text = format!("{}{}", &file.text[..start], &file.text[end..]);
-    let changed = SettingsFile { path: file.path.clone(), text };
     let left: Vec<_> = before.iter().filter(|setting| setting.name != name).collect();
-    let same = parse(&changed).is_ok_and(|after| {
-        after.len() == left.len() && after.iter().zip(&left).all(|(after, left)| after.is_same_setting(left))
-    });
-    match same {
-        true => Ok(Some(changed.text)),
-        false => Err(ConfigError::BadValue {
+    let same = |text: &String| {
+        let changed = SettingsFile { path: file.path.clone(), text: text.clone() };
+        parse(&changed).is_ok_and(|after| {
+            after.len() == left.len()
+                && after.iter().zip(&left).all(|(after, left)| after.is_same_setting(left))
+        })
+    };
+    let texts = [Some(text), removed(&file.text, name)];
+    match texts.into_iter().flatten().find(same) {
+        Some(text) => Ok(Some(text)),
+        None => Err(ConfigError::BadValue {
             place: Place::File(file.path.clone(), 1),
             key: name.to_owned(),
             problem: ValueError::Unwritable("cannot be removed from this file; edit the file yourself"),
         }),
     }
+}
+
+/// Returns the text without a group of settings; `None` if the text is no TOML or does not have it.
+pub(crate) fn without_group(text: &str, group: &str) -> Option<String> {
+    removed(text, group)
 }
 
 /// Whether the file is valid and has the setting.
@@ -87,30 +162,6 @@ fn holds(file: &SettingsFile, directories: &Directories, name: &str) -> Result<b
     let settings = parse(file)?;
     settings.iter().try_for_each(|setting| setting.apply(&mut options))?;
     Ok(settings.iter().any(|setting| setting.name == name))
-}
-
-/// Returns the candidate texts, the tidiest first: over the old value, below the header of its
-/// group, at the end, at the top.
-fn candidates(text: &str, name: &str, written: &str) -> Vec<String> {
-    if let Some(span) = span_of(text, name) {
-        let mut text = text.to_owned();
-        text.replace_range(span, written);
-        return vec![text];
-    }
-    let (group, key) = name.rsplit_once('.').unwrap_or(("", name));
-    let mut ways = Vec::new();
-    let mut offset = 0;
-    for line in text.split_inclusive('\n') {
-        offset += line.len();
-        if line.trim() == format!("[{group}]") {
-            let gap = if line.ends_with('\n') { "" } else { "\n" };
-            ways.push(format!("{}{gap}{key} = {written}\n{}", &text[..offset], &text[offset..]));
-        }
-    }
-    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    ways.push(format!("{text}{gap}[{group}]\n{key} = {written}\n"));
-    ways.push(format!("{name} = {written}\n{text}"));
-    ways
 }
 
 /// Returns the byte range of a setting's value.
@@ -129,11 +180,6 @@ fn span_of(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
             _ => return None,
         }
     }
-}
-
-/// Formats a TOML basic string. JSON's escapes are a subset of TOML's.
-fn quoted(text: &str) -> String {
-    serde_json::Value::String(text.to_owned()).to_string().replace('\u{7f}', "\\u007f")
 }
 
 #[cfg(test)]
@@ -160,20 +206,50 @@ mod tests {
     fn writing_a_setting_preserves_the_rest_of_the_file() {
         let mode = "tools.default_permission_mode";
         for (before, after) in [
-            ("", "[tools]\ndefault_permission_mode = \"argus\"\n"),
+            ("", "#:schema ./settings.schema.json\n\n[tools]\ndefault_permission_mode = \"argus\"\n"),
             (
                 "# mine\n[tools]\n# how\ndefault_permission_mode = 'guardian' # so\n",
                 "# mine\n[tools]\n# how\ndefault_permission_mode = \"argus\" # so\n",
             ),
             (
-                "[tools]\ndenied_tools = []\n[agent]\nmode = 'edit'",
-                "[tools]\ndefault_permission_mode = \"argus\"\ndenied_tools = []\n[agent]\nmode = 'edit'",
+                "[tools]\ndenied_tools = []\n[agent]\nmode = 'edit'\n",
+                "[tools]\ndenied_tools = []\ndefault_permission_mode = \"argus\"\n[agent]\nmode = 'edit'\n",
             ),
-            ("tools.denied_tools = []", "tools.default_permission_mode = \"argus\"\ntools.denied_tools = []"),
+            (
+                "tools.denied_tools = []\n",
+                "tools.denied_tools = []\ntools.default_permission_mode = \"argus\"\n",
+            ),
+            (
+                "tools = { denied_tools = [] }\n",
+                "tools = { denied_tools = [] , default_permission_mode = \"argus\" }\n",
+            ),
+            ("[tools] # all\n# end\n", "[tools] # all\ndefault_permission_mode = \"argus\"\n# end\n"),
         ] {
             assert_eq!(set(before, mode, json!("argus")).unwrap(), after, "{before}");
         }
-        assert_eq!(set("", "limits.turn_requests", json!(7)).unwrap(), "[limits]\nturn_requests = 7\n");
+        let nested = set("tools.denied_tools = []\n", "tools.bash.timeout", json!(7)).unwrap();
+        assert_eq!(nested, "tools.denied_tools = []\ntools.bash.timeout = 7\n");
+        let new = set("[agent]\nmode = 'edit'\n", "providers.custom.x.base_url", json!("http://x")).unwrap();
+        assert_eq!(new, "[agent]\nmode = 'edit'\n\n[providers.custom.x]\nbase_url = \"http://x\"\n");
+    }
+
+    #[test]
+    fn a_removed_setting_leaves_the_rest_of_the_file() {
+        let remove = |text: &str| {
+            let file = SettingsFile { path: AbsPath::new("/c/config.toml").unwrap(), text: text.to_owned() };
+            without_setting(&file, "agent.mode").map_err(|error| error.to_string()).unwrap()
+        };
+        for (before, after) in [
+            ("[agent]\n# how\nmode = 'edit' # so\n# end\n", Some("[agent]\n# how\n# end\n")),
+            (
+                "agent = { mode = 'ask', subagent_max_depth = 2 }\n",
+                Some("agent = { subagent_max_depth = 2 }\n"),
+            ),
+            ("agent.mode = 'ask'\n", Some("")),
+            ("[tools]\n", None),
+        ] {
+            assert_eq!(remove(before).as_deref(), after, "{before}");
+        }
     }
 
     #[test]

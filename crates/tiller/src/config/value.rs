@@ -117,6 +117,14 @@ impl Value {
         }
     }
 
+    /// The items of a list; the value itself if it is none.
+    pub(crate) fn items(&self) -> Vec<Self> {
+        match self {
+            Self::List(items) => items.clone(),
+            other => vec![other.clone()],
+        }
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",

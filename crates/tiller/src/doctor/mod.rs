@@ -1,169 +1,258 @@
 //! `tiller doctor`: checks the environment and the configuration.
 
-mod model;
+mod checks;
+mod report;
+mod reset;
+
+pub(crate) use report::DoctorReport;
+pub(crate) use reset::reset_terminal;
 
 use crate::{
-    answer::Console,
-    exit::Exit,
-    options::{NO_ALLOW_LIST, Network, Options},
-    screen,
-    sessions::health::{self, Sessions},
+    answer::Answer,
+    args::DoctorArgs,
+    environment::Environment,
+    failure::{Failure, Kind},
+    options::Options,
+    secrets::{Store, Values},
+    sessions::health,
+    table::Table,
     web, wiring,
 };
+use ::providers::Catalog;
 use anyhow::Result;
-use model::ModelHealth;
-use providers::Catalog;
+use checks::Repair;
+use report::{Check, InstallRow, Paths, State};
 use serde_json::{Value, json};
-use std::io::Write;
-use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
-
-/// Linux is the only system with a sandbox.
-const IS_LINUX: bool = cfg!(target_os = "linux");
+use std::collections::BTreeMap;
+use system::{AbsPath, LocalSystem, MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport, System as _};
 
 /// The configuration to check, and the problems that are known beforehand.
 pub(crate) struct Subject<'a> {
     pub(crate) options: &'a Options,
+    pub(crate) environment: &'a Environment,
+    pub(crate) cwd: &'a AbsPath,
     pub(crate) catalog: &'a Catalog,
+    pub(crate) values: &'a Values,
+    /// Where the secrets are.
+    pub(crate) stores: &'a BTreeMap<String, Store>,
     /// The settings that were ignored, with the reasons.
     pub(crate) notices: &'a [String],
     /// Why the settings files cannot be used; the options are then those without the files.
     pub(crate) settings_problem: Option<&'a str>,
 }
 
-/// Prints the report. The exit code is 0 if there are no issues. The report contains no secrets.
-pub(crate) async fn run(subject: Subject<'_>, console: &Console) -> Result<Exit> {
-    let report = Report::of(&subject).await;
-    let code = if report.issues.is_empty() { Exit::Ok } else { Exit::Error };
-    let mut stdout = screen::stdout();
-    if console.is_json() {
-        writeln!(stdout, "{}", agent::escaped_json(&report.as_json(subject.options).to_string()))?;
-        return Ok(code);
-    }
-    let options = subject.options;
-    let Report { support, sessions, model, web, notices, issues, next_commands } = &report;
-    writeln!(stdout, "tiller {}", env!("CARGO_PKG_VERSION"))?;
-    writeln!(stdout, "config     {}", options.directories.config)?;
-    writeln!(stdout, "data       {}", options.directories.data)?;
-    writeln!(stdout, "sessions   {}", sessions.line())?;
-    writeln!(stdout, "model      {}", model.default.as_deref().unwrap_or("none"))?;
-    writeln!(
-        stdout,
-        "sandbox    {}, network {}",
-        options.commands.sandbox.id(),
-        options.commands.network.id()
-    )?;
-    writeln!(stdout, "kernel     {}", kernel(*support, IS_LINUX))?;
-    writeln!(stdout, "web        {}", web.line())?;
-    for (name, key, base) in providers(options) {
-        let key = if key { "key set" } else { "no key" };
-        writeln!(stdout, "{name:<10} {key}, {}", base.as_deref().unwrap_or("the vendor's own address"))?;
-    }
-    let notes = notices.iter().cloned().chain(sessions.notes()).chain(model.notes.iter().cloned());
-    notes.into_iter().try_for_each(|note| writeln!(stdout, "note       {note}"))?;
-    issues.iter().try_for_each(|issue| writeln!(stdout, "issue      {issue}"))?;
-    next_commands.iter().try_for_each(|command| writeln!(stdout, "next       {command}"))?;
-    if issues.is_empty() {
-        writeln!(stdout, "no issues")?;
-    }
-    Ok(code)
+/// How much is checked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Extent {
+    /// One request to each provider.
+    pub(crate) online: bool,
+    /// A start of this program as an editor does it.
+    pub(crate) startup: bool,
+    /// Whether problems are solved that need no question.
+    pub(crate) fix: bool,
+    /// Only settings and providers.
+    pub(crate) settings_only: bool,
 }
 
-/// Returns the report as JSON. It contains no secrets.
-pub(crate) async fn report(subject: Subject<'_>) -> Value {
-    Report::of(&subject).await.as_json(subject.options)
+impl From<&DoctorArgs> for Extent {
+    fn from(args: &DoctorArgs) -> Self {
+        Self { online: args.online, startup: args.startup, fix: args.fix, settings_only: false }
+    }
 }
 
-/// The result of all checks.
-struct Report {
-    support: SandboxSupport,
-    sessions: Sessions,
-    model: ModelHealth,
-    web: web::Status,
-    notices: Vec<String>,
-    issues: Vec<String>,
-    next_commands: Vec<String>,
+/// Checks everything. The answer is a failure if there are errors, or with `strict` warnings. It
+/// contains no secrets.
+pub(crate) async fn run(subject: Subject<'_>, extent: Extent, strict: bool) -> Result<Answer> {
+    let report = DoctorReport::of(&subject, extent).await;
+    let count = |state| report.checks.iter().filter(|check| check.state == state).count();
+    let (errors, warnings) = (count(State::Error), count(State::Warn));
+    let text = text(&report, errors, warnings);
+    let next = report.next_commands.clone();
+    let answer = Answer::new(&report, text);
+    if errors == 0 && (warnings == 0 || !strict) {
+        return Ok(answer);
+    }
+    let what = match errors {
+        0 => format!("{warnings} warnings"),
+        1 => "1 error".to_owned(),
+        errors => format!("{errors} errors"),
+    };
+    let failure = next.into_iter().fold(Failure::new(Kind::Config, what), Failure::next);
+    Ok(answer.failed(failure))
 }
 
-impl Report {
-    async fn of(subject: &Subject<'_>) -> Self {
+/// Returns the report in the form of the native layer, in which an issue is a text.
+pub(crate) async fn native_report(subject: Subject<'_>) -> Value {
+    let report = DoctorReport::of(&subject, Extent::default()).await;
+    let is_of_shell = |check: &&Check| OF_THE_SHELL.contains(&check.id);
+    let checks: Vec<_> = report.checks.iter().filter(|check| !is_of_shell(check)).collect();
+    let errors = checks.iter().filter(|check| check.state == State::Error);
+    let issues: Vec<_> = errors.map(|check| check.detail.clone()).collect();
+    let warnings = checks.iter().filter(|check| check.state == State::Warn);
+    let notices: Vec<_> =
+        warnings.map(|check| check.detail.clone()).chain(report.notices.iter().cloned()).collect();
+    json!({
+        "success": issues.is_empty(),
+        "version": report.version,
+        "default_provider": report.default_provider,
+        "default_model": report.default_model,
+        "provider_auth_status": report.provider_auth_status,
+        "sandbox": report.sandbox,
+        "paths": { "config": report.paths.config, "data": report.paths.data, "cache": report.paths.cache },
+        "providers": report.providers,
+        "web": report.web,
+        "sessions": report.sessions,
+        "notices": notices,
+        "issues": issues,
+        "next_commands": next_commands(checks.iter().copied()),
+    })
+}
+
+/// The checks that are about the shell and the terminal in which the doctor was started. A program
+/// that asks over a wire has neither.
+const OF_THE_SHELL: [&str; 4] = ["program", "terminal", "multiplexer", "locale"];
+
+/// Returns the commands that help, each once.
+fn next_commands<'a>(checks: impl Iterator<Item = &'a Check>) -> Vec<String> {
+    let mut commands = Vec::new();
+    for command in checks.filter_map(Check::issue).filter_map(|issue| issue.next_command) {
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    commands
+}
+
+impl DoctorReport {
+    async fn of(subject: &Subject<'_>, extent: Extent) -> Self {
         let options = subject.options;
+        let mut fixed = Vec::new();
+        if extent.fix {
+            let (_, found) = checks::files(subject).await;
+            let (_, secret) = checks::secrets(subject).await;
+            for repair in found.into_iter().chain(secret) {
+                match apply(&repair).await {
+                    Ok(()) => fixed.push(repair.done()),
+                    Err(error) => tracing::warn!("not repaired: {error:#}"),
+                }
+            }
+        }
+        let (mut all, _) = checks::files(subject).await;
+        all.push(checks::secrets(subject).await.0);
+        let health = checks::models(subject, extent.online).await;
+        all.extend(health.checks);
+        if extent.online {
+            all.extend(checks::online(subject).await);
+        }
         let support = wiring::local_system(options).sandbox_support().await;
         let sessions = health::check(options).await;
-        let model = model::check(options, subject.catalog).await;
-        let network = (options.commands.network == Network::AllowList).then(|| NO_ALLOW_LIST.to_owned());
-        let settings = subject
-            .settings_problem
-            .map(|problem| format!("the settings are invalid, and this report ignores them: {problem}"));
-        let web = web::Status::of(options);
-        let issues = settings
-            .into_iter()
-            .chain(network)
-            .chain(web.problem.clone())
-            .chain(sessions.problems.iter().cloned());
-        let mut next_commands = Vec::new();
-        if subject.settings_problem.is_some() {
-            next_commands.push("tiller config list".to_owned());
+        let mut notices = health.notices;
+        notices.extend(sessions.notes());
+        if !extent.settings_only {
+            all.extend(checks::sandbox(subject, support));
+            all.extend(checks::extensions(subject).await);
+            all.extend(match sessions.problems.as_slice() {
+                [] => vec![Check::ok("sessions", "sessions", sessions.line())],
+                problems => problems
+                    .iter()
+                    .map(|problem| {
+                        Check::error("sessions", "sessions", problem.clone())
+                            .next("tiller sessions repair --check")
+                    })
+                    .collect(),
+            });
+            all.push(checks::disk(subject));
+            all.push(checks::install(subject));
+            all.extend(checks::terminal(subject));
         }
-        if !sessions.problems.is_empty() {
-            next_commands.push("tiller sessions repair --check".to_owned());
+        if extent.startup {
+            all.push(checks::startup(subject).await);
         }
-        if web.problem.is_some() {
-            next_commands.push("tiller web status".to_owned());
-        }
-        next_commands.extend(model.next_commands.iter().cloned());
+        let issues: Vec<_> = all.iter().filter_map(Check::issue).collect();
+        let next_commands = next_commands(all.iter());
+        let directories = &options.directories;
+        let provider = health.default.as_deref().and_then(|id| id.split_once('/'));
         Self {
-            issues: issues.chain(model.issues.iter().cloned()).collect(),
-            notices: notices_with_shortcoming(options, subject.notices, support),
-            support,
-            sessions,
-            model,
-            web,
+            version: env!("CARGO_PKG_VERSION"),
+            install: InstallRow {
+                method: checks::own_method(),
+                path: crate::environment::program().map(|path| path.to_string()),
+                others_in_path: checks::others_in_path(subject),
+            },
+            paths: Paths {
+                config: directories.config.to_string(),
+                data: directories.data.to_string(),
+                cache: directories.cache.to_string(),
+            },
+            default_provider: provider.map(|(provider, _)| provider.to_owned()),
+            default_model: health.default.clone(),
+            provider_auth_status: health.credentials,
+            checks: all,
+            issues,
             next_commands,
+            notices,
+            fixed,
+            sandbox: sandbox_row(options, support),
+            providers: checks::providers(subject, subject.stores),
+            web: web::Status::of(options).to_json(),
+            sessions: sessions.as_json(),
         }
     }
+}
 
-    fn as_json(&self, options: &Options) -> Value {
-        let Self { support, sessions, model, web, notices, issues, next_commands } = self;
-        let providers = providers(options);
-        json!({
-            "success": issues.is_empty(),
-            "version": env!("CARGO_PKG_VERSION"),
-            "default_provider": model.default.as_deref().and_then(|id| id.split_once('/')).map(|(provider, _)| provider),
-            "default_model": model.default,
-            "provider_auth_status": model.credentials,
-            "sandbox": {
-                "level": options.commands.sandbox.id(),
-                "network": options.commands.network.id(),
-                "landlock_abi": support.landlock_abi,
-                "seccomp": support.seccomp,
-                "namespaces": support.namespaces,
-                "processes": support.processes,
-                "applies": support.applies(),
-                "holds": support.holds(),
-            },
-            "paths": { "config": options.directories.config.as_str(), "data": options.directories.data.as_str(), "cache": options.directories.cache.as_str() },
-            "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
-            "web": web.to_json(),
-            "sessions": sessions.as_json(),
-            "notices": notices.iter().chain(&model.notes).collect::<Vec<_>>(),
-            "issues": issues,
-            "next_commands": next_commands,
-        })
+/// Solves a problem that needs no question.
+async fn apply(repair: &Repair) -> Result<()> {
+    let system = LocalSystem::new();
+    match repair {
+        Repair::SecretsMode(path) => {
+            let bytes = system.read(path).await?;
+            system.write_private(path, &bytes).await?;
+        }
+        Repair::Schema(path) => {
+            system.write(path, crate::settings::commands::schema().as_bytes()).await?;
+        }
     }
+    Ok(())
 }
 
-/// Returns the ignored settings, and what this machine lacks for the sandbox.
-fn notices_with_shortcoming(options: &Options, notices: &[String], support: SandboxSupport) -> Vec<String> {
-    notices.iter().cloned().chain(shortcoming(options.commands.sandbox, support, IS_LINUX)).collect()
+fn sandbox_row(options: &Options, support: SandboxSupport) -> Value {
+    json!({
+        "level": options.commands.sandbox.id(),
+        "network": options.commands.network.id(),
+        "landlock_abi": support.landlock_abi,
+        "seccomp": support.seccomp,
+        "namespaces": support.namespaces,
+        "processes": support.processes,
+        "applies": support.applies(),
+        "holds": support.holds(),
+    })
 }
 
-fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 3] {
-    [
-        ("openai", &options.providers.openai),
-        ("anthropic", &options.providers.anthropic),
-        ("gemini", &options.providers.gemini),
-    ]
-    .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()))
+fn text(report: &DoctorReport, errors: usize, warnings: usize) -> String {
+    let mut text = format!("tiller {}", report.version);
+    if let Some(path) = &report.install.path {
+        text += &format!("  {path} ({})", report.install.method);
+    }
+    text += "\n\n";
+    let mut table = Table::plain();
+    for check in &report.checks {
+        table.row([check.state.word().to_owned(), check.title.to_owned(), check.detail.clone()]);
+    }
+    text += &table.text();
+    report.fixed.iter().for_each(|fixed| text += &format!("fixed: {fixed}\n"));
+    report.notices.iter().for_each(|notice| text += &format!("note: {notice}\n"));
+    text += &match (errors, warnings) {
+        (0, 0) => "\nNo problem was found.\n".to_owned(),
+        (errors, warnings) => {
+            let counted = |count: usize, what: &str| {
+                let ending = if count == 1 { "" } else { "s" };
+                format!("{count} {what}{ending}")
+            };
+            format!("\n{}, {}.\n", counted(errors, "error"), counted(warnings, "warning"))
+        }
+    };
+    report.next_commands.iter().for_each(|command| text += &format!("  try: {command}\n"));
+    text
 }
 
 /// Describes the sandbox features of the kernel.

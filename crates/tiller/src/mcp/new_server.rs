@@ -3,6 +3,7 @@
 //! `tiller mcp secret set` write.
 
 use super::{Values, file};
+use crate::secrets::Wanted;
 use ::mcp::{McpOptions, Origin, server_name};
 use anyhow::{Result, bail};
 use serde_json::{Map, json};
@@ -29,11 +30,7 @@ pub(crate) fn secret_key(server: &str, key: &str) -> String {
 
 /// Stores a secret.
 pub(crate) async fn keep_secret(values: &Values, key: String, value: &str) -> Result<()> {
-    let mut secrets = values.secrets().await?;
-    secrets.insert(key, value.to_owned());
-    values.store(&secrets).await?;
-    // Reading the secrets registers the new one with the redactor.
-    values.secrets().await.map(drop)
+    values.set(&key, value, Wanted::Auto).await.map(drop)
 }
 
 /// Adds a server to the file, or replaces the one of that name.

@@ -1,6 +1,6 @@
 //! Resolves references to variables and secrets in server configurations, and stores OAuth grants.
 
-use crate::secrets::Values;
+use crate::secrets::{Values, Wanted};
 use async_trait::async_trait;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,8 +11,8 @@ impl ::mcp::Values for Values {
     }
 
     async fn secret(&self, key: &str) -> Option<String> {
-        match self.secrets().await {
-            Ok(mut secrets) => secrets.remove(key),
+        match self.secret_named(key).await {
+            Ok(secret) => secret,
             Err(error) => {
                 tracing::warn!("the secrets cannot be read: {error:#}");
                 None
@@ -34,12 +34,10 @@ impl ::mcp::Grants for Values {
 
     async fn keep(&self, server: &str, grant: Option<String>) -> Result<(), String> {
         let kept = async {
-            let mut secrets = self.secrets().await?;
             match grant {
-                Some(grant) => secrets.insert(grant_key(server), grant),
-                None => secrets.remove(&grant_key(server)),
-            };
-            self.store(&secrets).await
+                Some(grant) => self.set(&grant_key(server), &grant, Wanted::Auto).await.map(drop),
+                None => self.remove(&grant_key(server)).await.map(drop),
+            }
         };
         kept.await.map_err(|error| format!("{error:#}"))
     }

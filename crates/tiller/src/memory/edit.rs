@@ -1,14 +1,11 @@
 //! `tiller memory edit`: opens the user's editor on a memory.
 
 use super::{Store, form, rows};
-use crate::{environment::Environment, streams};
+use crate::{editor, environment::Environment, streams};
 use agent::{Memory, MemoryId};
 use anyhow::{Context as _, Result, bail};
 use std::io::Write as _;
 use system::{AbsPath, LocalSystem, System as _, TemporaryDirectory};
-
-/// The editor if no variable names one: POSIX requires it.
-const FALLBACK: &str = "vi";
 
 /// Opens the editor on the form of a memory, and stores what it saved.
 pub(super) async fn run(store: &Store, environment: &Environment, id: MemoryId) -> Result<()> {
@@ -18,15 +15,7 @@ pub(super) async fn run(store: &Store, environment: &Environment, id: MemoryId) 
     let system = LocalSystem::new();
     let before = form::text(&memory);
     system.write(&file, before.as_bytes()).await?;
-    let mut command = editor(environment);
-    let program = command[0].clone();
-    command.push(file.to_string());
-    let ended = system::run_in_foreground(&command).with_context(|| {
-        format!("the editor {program} did not start; set VISUAL or EDITOR to another one")
-    })?;
-    if !ended {
-        bail!("the editor {program} reported a failure; nothing was changed");
-    }
+    editor::open(environment, &file)?;
     let after = String::from_utf8(system.read(&file).await?).context("the text is not UTF-8")?;
     let mut stdout = streams::stdout();
     if after == before {
@@ -48,11 +37,4 @@ async fn apply(store: &Store, memory: &Memory, text: &str) -> Result<Memory> {
         [form] => store.replace(memory, form).await,
         forms => bail!("the file has {} memories, and one is edited at a time", forms.len()),
     }
-}
-
-/// Returns the words of the editor's command line.
-fn editor(environment: &Environment) -> Vec<String> {
-    let named = environment.get("VISUAL").or_else(|| environment.get("EDITOR"));
-    let words: Vec<_> = named.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
-    if words.is_empty() { vec![FALLBACK.to_owned()] } else { words }
 }

@@ -316,6 +316,17 @@ impl Options {
         switches
     }
 
+    /// Whether there is a key for a provider of models.
+    pub(crate) fn has_key_of(&self, provider: &str) -> bool {
+        let provider = match provider {
+            "openai" => Some(&self.providers.openai),
+            "anthropic" => Some(&self.providers.anthropic),
+            "gemini" => Some(&self.providers.gemini),
+            name => self.providers.custom.get(name),
+        };
+        provider.is_some_and(|provider| provider.api_key.is_some())
+    }
+
     /// Returns every key that is sent to a provider of models or searches.
     pub(crate) fn keys(&self) -> Vec<String> {
         let search = self.integrations.web.keys.values().map(|key| key.reveal().to_owned());

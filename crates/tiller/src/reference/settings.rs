@@ -1,7 +1,7 @@
 //! The page of settings.
 
 use super::wrapped;
-use crate::config::{DefaultValue, InProject, Item, KEYS, Key, Takes, description, variable_of};
+use crate::config::{DefaultValue, InProject, KEYS, Key, description, variable_of};
 
 const HEAD: &str = "\
 # Settings
@@ -39,7 +39,7 @@ fn section(key: &Key) -> String {
     let about = description(key);
     let mut text = format!("\n### `{}`\n\n{}\n", key.name, wrapped(&linked(about.text), ""));
     let mut line = |name: &str, value: String| text += &wrapped(&format!("- {name}: {value}"), "  ");
-    line("takes", takes(about.takes));
+    line("takes", about.takes.words());
     line("default", default(about.default));
     if let Some(variable) = variable_of(key) {
         line("environment variable", format!("`{variable}`"));
@@ -52,44 +52,6 @@ fn section(key: &Key) -> String {
 fn linked(text: &str) -> String {
     let text = text.replace("](#", "](configuration.md#");
     text.replace("](", "](../")
-}
-
-fn takes(takes: Takes) -> String {
-    match takes {
-        Takes::Text => "text".to_owned(),
-        Takes::Model => "text: `PROVIDER/NAME`".to_owned(),
-        Takes::Url => "text: a URL that begins with `http://` or `https://`".to_owned(),
-        Takes::Address => "text: `HOST`, `HOST:PORT` or a URL".to_owned(),
-        Takes::Variable => "text: the name of an environment variable".to_owned(),
-        Takes::Flag => "`true` or `false`".to_owned(),
-        Takes::Count => "a whole number from 1".to_owned(),
-        Takes::CountOrZero => "a whole number from 0".to_owned(),
-        Takes::Percent => "a whole number from 10 to 100".to_owned(),
-        Takes::Seconds { most: None } => "a whole number of seconds from 1".to_owned(),
-        Takes::Seconds { most: Some(most) } => {
-            format!("a whole number of seconds from 1 to {}", most.as_secs())
-        }
-        Takes::Word(words) => one_of(words),
-        Takes::List(Item::Tool) => "a list of tool names".to_owned(),
-        Takes::List(Item::ToolPattern) => "a list of tool names; `*` stands for any characters".to_owned(),
-        Takes::List(Item::PathPattern) => "a list of path patterns".to_owned(),
-        Takes::List(Item::Path) => "a list of paths that begin with `/` or `~/`".to_owned(),
-        Takes::List(Item::Rule) => "a list of rules: `TOOL` or `TOOL(PATTERN)`".to_owned(),
-        Takes::List(Item::Variable) => "a list of names of environment variables".to_owned(),
-        Takes::List(Item::Url) => "a list of URLs".to_owned(),
-        Takes::List(Item::Host) => "a list of hosts, without scheme and port".to_owned(),
-        Takes::List(Item::Argument) => "a list: a program and its arguments".to_owned(),
-        Takes::List(Item::Key) => "a list of keys".to_owned(),
-        Takes::List(Item::Word(words)) => format!("a list of {}", one_of(words)),
-    }
-}
-
-fn one_of(words: &[&str]) -> String {
-    let words: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
-    match words.as_slice() {
-        [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
-        words => words.join(""),
-    }
 }
 
 fn default(default: DefaultValue) -> String {

@@ -12,7 +12,7 @@ mod trust;
 use crate::mcp::DirectServers;
 use crate::{
     doctor, environment::Environment, extensions::Extensions, options::Options,
-    redacting_writer::RedactingWriter, sessions::transfer, settings::Settings,
+    redacting_writer::RedactingWriter, secrets::Values, sessions::transfer, settings::Settings,
 };
 use acp::native::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListMemories,
@@ -168,13 +168,21 @@ impl NativeServices for Services {
 
     async fn doctor(&self) -> Result<Value, ServiceError> {
         let (now, problem) = self.settings.refresh().await.map_err(|error| self.failed(&error))?;
+        let options = &now.options;
+        let system = crate::wiring::local_system(options);
+        let values = Values::new(self.environment.clone(), system, &options.directories);
+        let stores = values.stores().await.unwrap_or_default();
         let subject = doctor::Subject {
-            options: &now.options,
+            options,
+            environment: &self.environment,
+            cwd: self.settings.start(),
             catalog: &self.catalog,
+            values: &values,
+            stores: &stores,
             notices: &now.notices,
             settings_problem: problem.as_deref(),
         };
-        Ok(doctor::report(subject).await)
+        Ok(doctor::native_report(subject).await)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     keys::secret_name,
     options::{Directories, Secret},
     secrets::Values,
-    setup::{self, ProviderSetup, SetupError},
+    setup::{self, ProviderSetup, SetupError, SetupPlace},
     trust, wiring,
 };
 use acp::native::{ConfigureProvider, RequestContext, Scope, ServiceError, SetSetting};
@@ -46,12 +46,11 @@ pub(super) async fn configure_provider(
         base_url: set.base_url,
         key: set.api_key.as_ref().map(|key| Secret::new(key.reveal())),
         key_variable: None,
+        wire: None,
     };
     services.environment.redactor().learn(wanted.key.iter().map(|key| key.reveal().to_owned()));
-    let file = path(&options.directories, &context.cwd, set.scope);
-    let before = services.settings_awaiting_review(context, set.scope).await;
-    let stored = setup::set_up(options, &values, &file, &wanted).await?;
-    services.stay_trusted(context, before).await?;
+    let place = SetupPlace::new(&options.directories, &context.cwd, set.scope == Scope::Project);
+    let stored = setup::set_up(options, &values, &place, &wanted, false).await?;
     services.settings.reload_models().await;
     services.runtime.settings_changed();
     // The effective options of the session's directory: a project's redirect counts only if
@@ -65,7 +64,7 @@ pub(super) async fn configure_provider(
         _ => now.providers.custom.get(name),
     };
     let has_key = known.is_some_and(|provider| provider.api_key.is_some());
-    let kept = values.secrets().await.is_ok_and(|secrets| secrets.contains_key(&secret_name(name)));
+    let kept = values.stores().await.is_ok_and(|stores| stores.contains_key(&secret_name(name)));
     let url = known.and_then(|provider| provider.base_url.clone());
     let variable = known.map(|provider| provider.api_key_env.as_str()).unwrap_or_default();
     Ok(json!({

@@ -3,12 +3,12 @@
 //! Sessions follow the settings of their own directories ([`Follower`]) and read them at each
 //! decision. No other part of the program keeps a copy on which to decide.
 
-mod command;
+pub(crate) mod commands;
 mod files;
 mod follower;
 mod models;
 
-pub(crate) use command::run;
+pub(crate) use commands::SettingsContext;
 pub(crate) use follower::Follower;
 
 use crate::{
@@ -20,6 +20,7 @@ use crate::{
     keys::StoredKeys,
     memory,
     options::{Directories, Options, Providers},
+    secrets::Keyring,
     trust,
     wiring::{self, TrustedHooks},
 };
@@ -35,12 +36,13 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use system::AbsPath;
+use system::{AbsPath, LocalSystem};
 
 /// The settings of every directory, for one process.
 pub(crate) struct Settings {
     environment: Environment,
     directories: Directories,
+    keyring: Keyring,
     flags: Flags,
     /// The working directory of the process.
     start: AbsPath,
@@ -84,6 +86,7 @@ impl Settings {
         Ok(Arc::new(Self {
             environment: environment.clone(),
             directories: directories::resolve(environment, start)?,
+            keyring: Keyring::new(environment, Arc::new(LocalSystem::new())),
             flags,
             start: start.clone(),
             user_set: Mutex::default(),
@@ -115,6 +118,21 @@ impl Settings {
         }
     }
 
+    /// Returns the settings of a directory as they would be with a changed file.
+    ///
+    /// # Errors
+    /// If they would be invalid; the message names the place.
+    pub(crate) async fn preview(&self, directory: &AbsPath, changed: &SettingsFile) -> Result<Snapshot> {
+        config::check(changed, &self.directories)?;
+        let (mut files, _other_problem) =
+            Files::read_after(&self.directories, directory, &Files::default()).await;
+        match changed.path == config::user_path(&self.directories) {
+            true => files.user = Some(changed.clone()),
+            false => files.project = Some(changed.clone()),
+        }
+        self.merge_layers(directory, &files, &ProjectHistory::default(), &mut TrustedHooks::new()).await
+    }
+
     /// Like [`Self::read_or_defaults`] for the working directory of the process. Valid settings
     /// apply to the models of the process.
     pub(crate) async fn refresh(&self) -> Result<(Snapshot, Option<String>)> {
@@ -134,6 +152,11 @@ impl Settings {
     /// Returns the defaults, which are enough to write a settings file, even over an invalid one.
     pub(crate) fn built_in(&self) -> Options {
         Options::built_in(self.directories.clone())
+    }
+
+    /// Returns the working directory of the process.
+    pub(crate) fn start(&self) -> &AbsPath {
+        &self.start
     }
 
     /// Returns the settings of an open session.
@@ -172,7 +195,7 @@ impl Settings {
             None => None,
         };
         // Unreadable keys are not an error here; they are missing when a model is used.
-        let (keys, unread) = match StoredKeys::read(&self.directories) {
+        let (keys, unread) = match StoredKeys::read(&self.directories, &self.keyring).await {
             Ok(keys) => (keys, None),
             Err(error) => (StoredKeys::default(), Some(error)),
         };
@@ -190,6 +213,9 @@ impl Settings {
         notices.extend(files.refused.clone());
         notices.extend(unread.map(|error| {
             format!("{error}; no stored key is available until it is repaired: correct it, or move it away and run `tiller setup`")
+        }));
+        notices.extend(keys.missing().iter().map(|why| {
+            format!("{why}; store it in the file instead: `tiller secrets set NAME --store file`")
         }));
         self.environment.redactor().learn(options.keys());
         let mut session = wiring::sessions(&options, directory, trusted_hooks);

@@ -1,133 +1,145 @@
 //! The questions of `tiller setup` on a terminal.
 
-use super::{ProviderSetup, key};
+use super::{Found, ProviderSetup, key, trial::Models};
 use crate::{
     options::{Options, Secret},
-    signals::{self, BeforeExit},
+    providers::without_credentials,
+    question::{self, say},
 };
+use ::providers::{KNOWN_PROVIDERS, KnownProvider, known_provider};
 use anyhow::{Result, bail};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-use std::io::{BufRead, Stdin, Write};
 
-/// How often a question is repeated after an invalid answer.
-const TRIES: usize = 3;
+/// The number of models that are offered by number.
+const OFFERED_MODELS: usize = 12;
 
-/// Asks for a provider, its settings and a model.
-pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
-    let stored = |has: bool| if has { " (has a key)" } else { "" };
-    say("Which provider?\n")?;
-    say(&format!("  1  OpenAI{}\n", stored(options.providers.openai.api_key.is_some())))?;
-    say(&format!("  2  Anthropic{}\n", stored(options.providers.anthropic.api_key.is_some())))?;
-    say(&format!("  3  Google Gemini{}\n", stored(options.providers.gemini.api_key.is_some())))?;
-    say("  4  another server that speaks OpenAI's protocol\n")?;
-    let choice = ask_until("Number: ", |line| match line {
-        "1" | "2" | "3" | "4" => Ok(line.to_owned()),
-        _ => bail!("1, 2, 3 or 4"),
-    })?;
-    let (provider, base_url) = match choice.as_str() {
-        "1" => ("openai".to_owned(), None),
-        "2" => ("anthropic".to_owned(), None),
-        "3" => ("gemini".to_owned(), None),
-        _ => {
-            let name = ask_until("A name for it, such as `work`: ", |line| {
+/// A choice of the first question.
+enum Choice {
+    /// A model that a server on this machine offers.
+    Local(String),
+    /// A provider of this name.
+    Provider(String),
+    /// More known vendors.
+    More,
+    /// A server at an address of the user's own.
+    Server,
+}
+
+/// How the user proves who they are.
+pub(super) enum Proof {
+    /// With this key, or the one that is there.
+    Key(Option<Secret>),
+    /// On the vendor's page.
+    Browser,
+}
+
+/// Asks for a provider, or for a model on this machine.
+pub(super) fn provider(options: &Options, found: &Found) -> Result<ProviderSetup> {
+    let mut choices: Vec<(String, Choice)> = Vec::new();
+    for id in found.local.iter().take(OFFERED_MODELS) {
+        choices.push((format!("{id}: on this machine, no key needed"), Choice::Local(id.clone())));
+    }
+    for known in &found.keys {
+        let text = format!("{}: its key is in {}", known.label, known.key_variable);
+        choices.push((text, Choice::Provider(known.name.to_owned())));
+    }
+    for (name, provider) in &options.providers.custom {
+        if !found.keys.iter().any(|known| known.name == name) {
+            let address = provider.base_url.as_deref().map(without_credentials).unwrap_or_default();
+            choices.push((format!("{name}: {address}"), Choice::Provider(name.clone())));
+        }
+    }
+    let known = |known: &&KnownProvider| !found.keys.iter().any(|found| found.name == known.name);
+    for vendor in
+        KNOWN_PROVIDERS.iter().filter(|vendor| vendor.built_in || vendor.browser_login).filter(known)
+    {
+        let about = if vendor.browser_login { " (sign in with the browser)" } else { "" };
+        let stored = if options.has_key_of(vendor.name) { " (has a key)" } else { "" };
+        if !options.providers.custom.contains_key(vendor.name) {
+            let text = format!("{}{about}{stored}", vendor.label);
+            choices.push((text, Choice::Provider(vendor.name.to_owned())));
+        }
+    }
+    choices.push(("another vendor".to_owned(), Choice::More));
+    choices.push(("a server of your own, at an address that you know".to_owned(), Choice::Server));
+    let (texts, choices): (Vec<_>, Vec<_>) = choices.into_iter().unzip();
+    let chosen = question::choose("Which model provider?", &texts, Some(0))?;
+    let named = |provider: String| ProviderSetup { provider, ..ProviderSetup::default() };
+    match choices.into_iter().nth(chosen).expect("the number is within the list") {
+        Choice::Local(id) => Ok(ProviderSetup { model: Some(id), ..named("local".to_owned()) }),
+        Choice::Provider(name) => Ok(named(name)),
+        Choice::More => {
+            let others: Vec<_> = KNOWN_PROVIDERS.iter().filter(|known| !known.built_in).collect();
+            let labels: Vec<_> = others.iter().map(|known| known.label.to_owned()).collect();
+            let chosen = question::choose("Which vendor?", &labels, None)?;
+            Ok(named(others[chosen].name.to_owned()))
+        }
+        Choice::Server => {
+            let name = question::ask("A name for it, such as `work`: ", |line| {
                 options.providers.clone().named(line).map_err(anyhow::Error::msg)?;
                 Ok(line.to_owned())
             })?;
-            let url = ask_until("Its address, such as http://127.0.0.1:8000/v1: ", |line| match line {
-                "" => bail!("an address is needed"),
-                _ => Ok(line.to_owned()),
+            let url = question::ask("Its address, such as http://127.0.0.1:8000/v1: ", |line| {
+                match line.starts_with("http://") || line.starts_with("https://") {
+                    true => Ok(line.to_owned()),
+                    false => bail!("an address begins with http:// or https://"),
+                }
             })?;
-            (name, Some(url))
+            Ok(ProviderSetup { base_url: Some(url), ..named(name) })
         }
+    }
+}
+
+/// Asks how to sign in, where there is a choice, and for a key. `has_key` says that there is one.
+pub(super) fn proof(provider: &str, has_key: bool) -> Result<Proof> {
+    let known = known_provider(provider);
+    if !has_key && known.is_some_and(|known| known.browser_login) {
+        let ways = ["sign in with the browser".to_owned(), "type a key".to_owned()];
+        if question::choose("How?", &ways, Some(0))? == 0 {
+            return Ok(Proof::Browser);
+        }
+    }
+    if let (Some(known), false) = (known, has_key) {
+        say(&format!("Make a key at {}\n", known.key_page));
+    }
+    let question = match has_key {
+        true => "Its key (not shown; empty: the one that is there): ",
+        false => "Its key (not shown; empty: none): ",
     };
-    let key = hidden("Its key (not shown; empty for none, or for the one that is there): ")?;
-    let model =
-        ask_until("Model of new sessions (empty: the provider's first): ", |line| Ok(line.to_owned()))?;
-    let model = Some(model).filter(|model| !model.is_empty());
-    if base_url.is_some() && model.is_none() {
-        say("No model is chosen; name one with --model when you start.\n")?;
-    }
-    Ok(ProviderSetup { provider, model, base_url, key, key_variable: None })
+    Ok(Proof::Key(question::hidden(question, key)?))
 }
 
-/// Asks until the line passes the check, at most [`TRIES`] times.
-fn ask_until<T>(question: &str, check: impl Fn(&str) -> Result<T>) -> Result<T> {
-    for _ in 0..TRIES {
-        say(question)?;
-        match check(line(&std::io::stdin())?.trim()) {
-            Ok(answer) => return Ok(answer),
-            Err(error) => say(&format!("{error}\n"))?,
+/// Asks for the model of new sessions.
+pub(super) fn model(models: &Models) -> Result<Option<String>> {
+    let offered: Vec<_> = models.ids.iter().take(OFFERED_MODELS).cloned().collect();
+    if offered.is_empty() {
+        let model = question::ask("The name of a model that it has: ", |line| Ok(line.to_owned()))?;
+        if model.is_empty() {
+            say("No model is chosen; name one with --model when you start.\n");
         }
+        return Ok(Some(model).filter(|model| !model.is_empty()));
     }
-    bail!("no valid answer; nothing was changed")
-}
-
-/// Asks for a key without echo.
-fn hidden(question: &str) -> Result<Option<Secret>> {
-    for _ in 0..TRIES {
-        say(question)?;
-        let stdin = std::io::stdin();
-        let typed = {
-            let _silent = NoEcho::new(&stdin)?;
-            line(&stdin)?
-        };
-        say("\n")?;
-        if typed.contains('\u{3}') {
-            bail!("interrupted; nothing was changed");
-        }
-        if typed.trim().is_empty() {
-            return Ok(None);
-        }
-        match key(&typed) {
-            Ok(key) => return Ok(Some(key)),
-            Err(error) => say(&format!("{error}\n"))?,
-        }
-    }
-    bail!("no valid key; nothing was changed")
-}
-
-fn line(stdin: &Stdin) -> Result<String> {
-    let mut line = String::new();
-    if stdin.lock().read_line(&mut line)? == 0 {
-        bail!("the input ended; nothing was changed");
-    }
-    Ok(line)
-}
-
-fn say(text: &str) -> Result<()> {
-    let mut stdout = crate::screen::stdout();
-    stdout.write_all(text.as_bytes())?;
-    Ok(stdout.flush()?)
-}
-
-/// Turns off the terminal's echo until it is dropped.
-///
-/// Interrupt keys are read as characters meanwhile, so that an interrupt cannot leave the terminal
-/// without echo.
-struct NoEcho<'a> {
-    stdin: &'a Stdin,
-    before: Termios,
-    _before_exit: BeforeExit,
-}
-
-impl<'a> NoEcho<'a> {
-    fn new(stdin: &'a Stdin) -> Result<Self> {
-        let before = tcgetattr(stdin)?;
-        let mut silent = before.clone();
-        silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
-        tcsetattr(stdin, OptionalActions::Flush, &silent)?;
-        let again = before.clone();
-        let before_exit = signals::before_exit(move || {
-            // If the terminal is gone, nothing is left to restore.
-            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &again);
-        });
-        Ok(Self { stdin, before, _before_exit: before_exit })
+    let more = models.ids.len() - offered.len();
+    let other = match more {
+        0 => "another, by its name".to_owned(),
+        more => format!("another, by its name ({more} more)"),
+    };
+    let choices: Vec<_> = offered.iter().cloned().chain([other]).collect();
+    let chosen = question::choose("Which model for new sessions?", &choices, Some(0))?;
+    match offered.get(chosen) {
+        Some(id) => Ok(Some(id.clone())),
+        None => question::ask("Its name: ", |line| match line {
+            "" => bail!("a name is needed"),
+            line => Ok(Some(line.to_owned())),
+        }),
     }
 }
 
-impl Drop for NoEcho<'_> {
-    fn drop(&mut self) {
-        // If the terminal is gone, nothing is left to restore.
-        let _ = tcsetattr(self.stdin, OptionalActions::Now, &self.before);
-    }
+/// Asks whether to store a setup whose test failed.
+pub(super) fn store_anyway(problem: &str) -> Result<bool> {
+    say(&format!("The test failed: {problem}\n"));
+    question::ask("Store it anyway? [y/N] ", |line| match line.to_lowercase().as_str() {
+        "y" | "yes" => Ok(true),
+        "" | "n" | "no" => Ok(false),
+        _ => bail!("type y or n"),
+    })
 }

@@ -1,63 +1,221 @@
-//! `tiller setup`: stores a provider's key and the model of new sessions.
+//! `tiller setup`: stores a provider's key and the model of new sessions, after trying both.
 
 mod dialogue;
+mod found;
 mod store;
+mod trial;
 
-pub(crate) use store::{ProviderSetup, SetupError, SetupResult, set_up, store_setting, write};
+pub(crate) use found::Found;
+pub(crate) use store::{ProviderSetup, SetupError, SetupPlace, section, set_up, store_setting, write};
 
 use crate::{
-    answer::Console,
+    answer::{Answer, Console},
     args::SetupArgs,
-    config,
+    auth,
     environment::Environment,
-    exit::Exit,
-    failure::usage,
+    failure::{Failure, Kind, usage},
     keys::secret_name,
     limits,
     options::{Options, Secret},
-    secrets::{self, Values},
+    providers::with_stored_key,
+    question,
+    secrets::Values,
     wiring,
 };
+use ::providers::known_provider;
 use anyhow::{Context, Result, ensure};
-use serde_json::json;
-use std::io::{Read, Write};
+use dialogue::Proof;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::Read;
 use system::AbsPath;
+use trial::Trial;
 
-/// Sets up the provider of the arguments. Without one, asks on the terminal.
-pub(crate) async fn run(
-    console: &Console,
-    options: &Options,
-    environment: &Environment,
-    cwd: &AbsPath,
-    args: &SetupArgs,
-) -> Result<Exit> {
-    let values = Values::new(environment.clone(), wiring::local_system(options), &options.directories);
-    if let (true, Some(provider)) = (args.forget, &args.provider) {
-        return forget(&values, provider, console.is_json()).await;
-    }
-    let file = if args.project { config::project_path(cwd) } else { config::user_path(&options.directories) };
-    let wanted = match &args.provider {
-        Some(provider) => setup_from_args(args, provider)?,
-        None if args.model.is_some() => model_from_args(args)?,
-        None if console.may_ask() => dialogue::ask(options)?,
-        None => {
-            return Err(usage(
-                "nothing to set up: pass --provider NAME (with --api-key-stdin, --api-key-env or --base-url), or --model PROVIDER/NAME; on a terminal it asks",
-            ));
-        }
-    };
-    let stored = set_up(options, &values, &file, &wanted).await?;
-    print_result(options, &file, &wanted, &stored, console.is_json())?;
-    Ok(Exit::Ok)
+/// The answer of `tiller setup`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SetupAnswer {
+    /// The provider.
+    provider: String,
+    /// The model of new sessions, if one was chosen.
+    model: Option<String>,
+    /// The base URL that was stored.
+    base_url: Option<String>,
+    /// Where the key was stored: keyring or file; null if none was given.
+    key: Option<&'static str>,
+    /// The settings file, if it was written.
+    settings: Option<String>,
+    /// Whether the provider answered a request.
+    tested: bool,
+    /// Command lines to try next.
+    next_commands: Vec<String>,
 }
 
-fn setup_from_args(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
+/// The answer of `tiller setup --forget`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Forgotten {
+    /// The provider.
+    provider: String,
+    /// Whether there was a stored key.
+    forgotten: bool,
+}
+
+/// What the command works on.
+pub(crate) struct SetupContext<'a> {
+    pub(crate) console: &'a Console,
+    pub(crate) options: &'a Options,
+    pub(crate) environment: &'a Environment,
+    pub(crate) cwd: &'a AbsPath,
+}
+
+/// Sets up the provider of the arguments. Without one, asks on the terminal.
+pub(crate) async fn run(context: &SetupContext<'_>, args: &SetupArgs) -> Result<Answer> {
+    let options = context.options;
+    let values =
+        Values::new(context.environment.clone(), wiring::local_system(options), &options.directories);
+    if let (true, Some(provider)) = (args.forget, &args.provider) {
+        return forget(&values, provider).await;
+    }
+    let catalog = wiring::catalog(options, context.environment.redactor(), context.cwd);
+    let asks = args.provider.is_none() && args.model.is_none();
+    if asks && !context.console.may_ask() {
+        return Err(usage(
+            "nothing to set up: pass --provider NAME (with --api-key-stdin, --api-key-env or --base-url), or --model PROVIDER/NAME; on a terminal it asks",
+        ));
+    }
+    let found = Found::new(options, context.environment, &catalog).await;
+    let mut wanted = match asks {
+        true => dialogue::provider(options, &found)?,
+        false => from_args(args)?,
+    };
+    if asks && wanted.provider != "local" {
+        prove(context, &mut wanted).await?;
+    } else if args.device {
+        wanted.key = Some(auth::sign_in(context, &wanted.provider, false).await?);
+    }
+    let place = SetupPlace::new(&options.directories, context.cwd, args.file.project);
+    // Everything is checked before the first request.
+    set_up(options, &values, &place, &wanted, true).await.map_err(Failure::from)?;
+    let trial = Trial::new(options, context.environment, context.cwd, &wanted);
+    let mut tested = false;
+    if !args.offline && changes_something(&wanted) {
+        tested = match trial.test().await {
+            Err(failure) if !asks || !dialogue::store_anyway(&failure.what)? => return Err(failure.into()),
+            result => result.unwrap_or(false),
+        };
+    }
+    choose_model(args, asks, &trial, &mut wanted, tested).await?;
+    let stored = set_up(options, &values, &place, &wanted, false).await.map_err(Failure::from)?;
+    let mut text = with_stored_key(options, &wanted.provider, stored.key.as_ref());
+    if stored.settings {
+        text += &format!("The settings are in {}.\n", place.path);
+    }
+    if tested {
+        text += &format!("{} answers.\n", wanted.provider);
+    }
+    let mut next = Vec::new();
+    if let Some(model) = &stored.model {
+        text += &format!("New sessions use {model}.\n");
+        next.push("tiller -p \"say hello\"".to_owned());
+    }
+    if stored.settings || stored.key.is_some() {
+        let model = stored.model.is_none().then(|| "tiller models".to_owned());
+        next.extend(model);
+        next.extend(found.editors.iter().map(|editor| format!("tiller install {editor}")));
+        text += &next_text(&next, &found);
+    }
+    if !stored.settings && stored.key.is_none() {
+        text = "Nothing was changed.\n".to_owned();
+    }
+    let body = SetupAnswer {
+        provider: wanted.provider,
+        model: stored.model,
+        base_url: stored.base_url,
+        key: stored.key.map(|key| key.store.word()),
+        settings: stored.settings.then(|| place.path.to_string()),
+        tested,
+        next_commands: next,
+    };
+    Ok(Answer::new(&body, text))
+}
+
+fn next_text(next: &[String], found: &Found) -> String {
+    let mut text = "\nTry it:\n".to_owned();
+    for command in next {
+        let about = match command.strip_prefix("tiller install ") {
+            Some(editor) => format!("      # {editor} is on this machine"),
+            None => String::new(),
+        };
+        text += &format!("  {command}{about}\n");
+    }
+    if found.editors.is_empty() {
+        text += "To work in an editor: tiller install --list\n";
+    }
+    text
+}
+
+/// Whether there is something to try. A setup without any value changes nothing.
+fn changes_something(wanted: &ProviderSetup) -> bool {
+    let ProviderSetup { model, base_url, key, key_variable, wire, provider: _ } = wanted;
+    model.is_some() || base_url.is_some() || key.is_some() || key_variable.is_some() || wire.is_some()
+}
+
+/// Asks for a key, or signs in with the browser.
+async fn prove(context: &SetupContext<'_>, wanted: &mut ProviderSetup) -> Result<()> {
+    let trial_key = known_provider(&wanted.provider)
+        .is_some_and(|known| context.environment.get(known.key_variable).is_some());
+    let stored = context.options.has_key_of(&wanted.provider);
+    match dialogue::proof(&wanted.provider, trial_key || stored)? {
+        Proof::Key(key) => wanted.key = key,
+        Proof::Browser => wanted.key = Some(auth::sign_in(context, &wanted.provider, true).await?),
+    }
+    Ok(())
+}
+
+/// Asks for the model, or checks the given one against the provider's list.
+async fn choose_model(
+    args: &SetupArgs,
+    asks: bool,
+    trial: &Trial,
+    wanted: &mut ProviderSetup,
+    tested: bool,
+) -> Result<()> {
+    let named = wanted.model.clone();
+    match named {
+        None if !asks => Ok(()),
+        None => {
+            wanted.model = dialogue::model(&trial.models(tested).await)?;
+            Ok(())
+        }
+        Some(_) if args.offline || args.allow_unlisted_model => Ok(()),
+        Some(model) => {
+            let models = trial.models(tested).await;
+            let prefix = format!("{}/", wanted.provider);
+            let id = if model.starts_with(&prefix) { model } else { prefix + &model };
+            if !models.complete || models.ids.contains(&id) {
+                return Ok(());
+            }
+            let nearest = models
+                .ids
+                .iter()
+                .map(|known| (strsim::jaro_winkler(known, &id), known))
+                .max_by(|a, b| a.0.total_cmp(&b.0));
+            let hint = nearest.map(|(_, nearest)| format!("did you mean {nearest}?")).unwrap_or_default();
+            Err(Failure::new(Kind::NotFound, format!("{} does not list the model {id}", wanted.provider))
+                .hint(format!("{hint} --allow-unlisted-model accepts it all the same"))
+                .into())
+        }
+    }
+}
+
+fn from_args(args: &SetupArgs) -> Result<ProviderSetup> {
+    let Some(provider) = &args.provider else { return model_from_args(args) };
     Ok(ProviderSetup {
-        provider: provider.to_owned(),
+        provider: if provider == "google" { "gemini".to_owned() } else { provider.clone() },
         model: args.model.clone(),
         base_url: args.base_url.clone(),
         key: if args.api_key_stdin { Some(key_from_stdin()?) } else { None },
         key_variable: args.api_key_env.clone(),
+        wire: None,
     })
 }
 
@@ -72,12 +230,28 @@ fn model_from_args(args: &SetupArgs) -> Result<ProviderSetup> {
     Ok(ProviderSetup { provider: provider.to_owned(), model: Some(model), ..ProviderSetup::default() })
 }
 
-fn key_from_stdin() -> Result<Secret> {
+/// Reads a key from standard input.
+pub(crate) fn key_from_stdin() -> Result<Secret> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(limits::KEY_BYTES + 1).read_to_string(&mut text);
     read.context("the key on stdin cannot be read")?;
     ensure!(text.len() as u64 <= limits::KEY_BYTES, "stdin is too long for a key");
     key(&text)
+}
+
+/// Asks for the key of a provider, if somebody can be asked.
+pub(crate) fn ask_key(console: &Console, provider: &str) -> Result<Option<Secret>> {
+    if !console.may_ask() {
+        return Err(Console::missing(
+            &format!("the key of {provider}"),
+            "--api-key-stdin, --api-key-env or --base-url",
+        )
+        .into());
+    }
+    if let Some(known) = known_provider(provider) {
+        question::say(&format!("Make a key at {}\n", known.key_page));
+    }
+    question::hidden(&format!("The key of {provider} (not shown): "), key)
 }
 
 /// Checks a key.
@@ -91,57 +265,13 @@ fn key(text: &str) -> Result<Secret> {
     Ok(Secret::new(text))
 }
 
-async fn forget(values: &Values, provider: &str, json: bool) -> Result<Exit> {
-    let mut secrets = values.secrets().await?;
-    let found = secrets.remove(&secret_name(provider)).is_some();
-    if found {
-        values.store(&secrets).await?;
-    }
-    let mut stdout = crate::screen::stdout();
-    match (json, found) {
-        (true, _) => {
-            writeln!(stdout, "{}", json!({"success": true, "provider": provider, "forgotten": found}))?
-        }
-        (false, true) => writeln!(stdout, "The key of {provider} is forgotten.")?,
-        (false, false) => writeln!(stdout, "There was no stored key of {provider}.")?,
-    }
-    Ok(Exit::Ok)
-}
-
-fn print_result(
-    options: &Options,
-    file: &AbsPath,
-    wanted: &ProviderSetup,
-    stored: &SetupResult,
-    json: bool,
-) -> Result<()> {
-    let mut stdout = crate::screen::stdout();
-    let secrets = secrets::path(&options.directories);
-    if json {
-        let result = json!({
-            "success": true,
-            "provider": wanted.provider,
-            "model": stored.model,
-            "base_url": wanted.base_url,
-            "key": if stored.key { Some(secrets.as_str()) } else { None },
-            "settings": if stored.settings { Some(file.as_str()) } else { None },
-        });
-        writeln!(stdout, "{}", agent::escaped_json(&result.to_string()))?;
-        return Ok(());
-    }
-    if !stored.key && !stored.settings {
-        writeln!(stdout, "Nothing was changed.")?;
-    }
-    if stored.key {
-        writeln!(stdout, "The key of {} is in {secrets}, which only you can read.", wanted.provider)?;
-    }
-    if stored.settings {
-        writeln!(stdout, "The settings are in {file}.")?;
-    }
-    if let Some(model) = &stored.model {
-        writeln!(stdout, "New sessions use {model}. Try it: tiller -p \"say hello\"")?;
-    }
-    Ok(())
+async fn forget(values: &Values, provider: &str) -> Result<Answer> {
+    let forgotten = values.remove(&secret_name(provider)).await?;
+    let text = match forgotten {
+        true => format!("The key of {provider} is forgotten.\n"),
+        false => format!("There was no stored key of {provider}.\n"),
+    };
+    Ok(Answer::new(&Forgotten { provider: provider.to_owned(), forgotten }, text))
 }
 
 #[cfg(test)]

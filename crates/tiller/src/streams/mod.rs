@@ -40,6 +40,12 @@ pub(crate) fn stdout_is_terminal() -> bool {
     rustix::termios::isatty(rustix::stdio::stdout())
 }
 
+/// The number of columns of standard output; `None` if it is not a terminal.
+pub(crate) fn stdout_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
 /// Whether standard error is a terminal.
 pub(crate) fn stderr_is_terminal() -> bool {
     rustix::termios::isatty(rustix::stdio::stderr())

@@ -44,6 +44,7 @@ mod parity;
 mod permissions;
 mod protocol;
 mod providers;
+mod providers_commands;
 mod readers;
 /// Rules and messages with which vendors refuse requests, shared with the tests of `providers`.
 #[expect(dead_code, reason = "the tests of this crate need some of the rules")]
@@ -52,10 +53,12 @@ mod refusals;
 mod samples;
 mod sandbox;
 mod scripts;
+mod secrets;
 mod service;
 mod sessions;
 mod sessions_files;
 mod settings;
+mod settings_commands;
 mod setup;
 mod shutdown;
 mod signals;

@@ -274,9 +274,11 @@ fn settings_of_the_command_line_reach_a_running_agent() {
     assert!(user.turn(&session, "run ls").0.contains(DENIED));
     assert!(user.notices().contains("tools.denied_tools"), "it is told: {}", user.notices());
     let listed: Value = serde_json::from_str(&run(&["config", "list", "--json"])).unwrap();
-    let row = listed["settings"].as_array().unwrap().iter().find(|row| row["name"] == "tools.denied_tools");
+    let row = listed["settings"].as_array().unwrap().iter().find(|row| row["key"] == "tools.denied_tools");
     assert_eq!(row.unwrap()["value"], json!(["bash"]));
-    assert!(run(&["config", "get", "tools.denied_tools"]).starts_with("tools.denied_tools = [\"bash\"]  (/"));
+    assert!(
+        run(&["config", "get", "tools.denied_tools"]).starts_with("tools.denied_tools = [\"bash\"]  (user /")
+    );
     assert!(run(&["config", "unset", "tools.denied_tools"]).contains("is not in"));
     assert!(!user.turn(&session, "run ls").0.contains(DENIED), "the user's own file loosens too");
     // The native layer writes the same text.

@@ -12,7 +12,7 @@ use crate::{
         reply::{Attachment, OpenedSession, Reply},
         request::{Request, When, Which},
     },
-    limits::LONG_TURN,
+    limits::{LONG_TURN, RESUMED_CELLS},
     panel::AskQueue,
     screens::frame::Screen,
     theme::Role,
@@ -91,6 +91,7 @@ impl App {
             Reply::Opened(opened) => return self.opened(*opened),
             Reply::Replayed => {
                 self.replaying = false;
+                self.skip_all_but_the_end();
                 if let Some(first) = self.first.take() {
                     return vec![self.send(vec![Part::Text(first)], When::After)];
                 }
@@ -164,6 +165,15 @@ impl App {
         self.of_subagent = Some(transcript);
         self.overlay = Overlay::Transcript(Box::default());
         self.screen_of_overlay()
+    }
+
+    /// Leaves the beginning of a long session to the transcript.
+    fn skip_all_but_the_end(&mut self) {
+        let first = self.transcript.cells().len().saturating_sub(RESUMED_CELLS);
+        if first > 0 {
+            self.feed = Feed::from_cell(first);
+            self.tell(&format!("{first} earlier entries are in the transcript: ctrl+o"));
+        }
     }
 
     /// Passes the commands of the session and of the interface to the composer.

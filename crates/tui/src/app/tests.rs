@@ -1,1 +1,374 @@
+//! Conversations with the interface: keys and events go in, rows and effects come out.
 
+use super::{App, AppOptions, effect::Effect};
+use crate::{
+    client::{
+        asks::{Answer, AskId, Asked},
+        mailbox::Letter,
+    },
+    driver::{
+        reply::{OpenedSession, Reply},
+        request::{PromptId, Request, When},
+    },
+    input::{Input, Key, KeyCode},
+    keys::Bindings,
+    look::Look,
+    screens::frame::{Frame, Screen},
+    theme::Theme,
+};
+use agent::{
+    Content, Description, MessageId, Mode, PermissionMode, PermissionOutcome, PermissionRequest,
+    PromptOutcome, SessionEvent, SessionId, SessionState, StopReason, ToolCallId, ToolKind, TurnEnd, TurnId,
+    Usage,
+};
+use proptest::prelude::*;
+use std::time::Duration;
+use system::AbsPath;
+
+struct Person {
+    app: App,
+    now: Duration,
+    effects: Vec<Effect>,
+    /// The rows that were committed so far.
+    committed: Vec<String>,
+}
+
+impl Person {
+    fn at(screen: Screen, size: (u16, u16)) -> Self {
+        let options = AppOptions {
+            look: Look::new(Theme::terminal().without_colour(), usize::from(size.0)),
+            bindings: Bindings::default(),
+            screen,
+            enter_steers: true,
+            animation: false,
+            notify: true,
+            plain_because: None,
+        };
+        let mut person = Self {
+            app: App::new(options, size, None),
+            now: Duration::ZERO,
+            effects: Vec::new(),
+            committed: Vec::new(),
+        };
+        let state = SessionState {
+            mode: Mode::Edit,
+            permission_mode: PermissionMode::Guardian,
+            model: "lab/model".to_owned(),
+            effort: None,
+            title: None,
+            additional_directories: Vec::new(),
+            sandbox: String::new(),
+            busy: false,
+        };
+        let cwd = AbsPath::new("/w/shop").expect("an absolute path");
+        let id = SessionId("s".to_owned());
+        let opened = OpenedSession { id, cwd, state, commands: Vec::new(), new: true };
+        person.reply(Reply::Opened(Box::new(opened)));
+        person.reply(Reply::Replayed);
+        person.effects.clear();
+        person
+    }
+
+    fn new() -> Self {
+        Self::at(Screen::Inline, (80, 24))
+    }
+
+    fn press(&mut self, key: Key) {
+        self.now += Duration::from_millis(50);
+        self.effects.extend(self.app.input(Input::Key(key), self.now));
+    }
+
+    fn types(&mut self, text: &str) {
+        text.chars().for_each(|char| self.press(Key::plain(KeyCode::Char(char))));
+    }
+
+    fn says(&mut self, text: &str) {
+        self.types(text);
+        self.press(Key::plain(KeyCode::Enter));
+    }
+
+    fn waits(&mut self, time: Duration) {
+        self.now += time;
+        self.app.tick(self.now);
+    }
+
+    fn letter(&mut self, letter: Letter) {
+        self.app.set_now(self.now);
+        self.effects.extend(self.app.letter(letter));
+    }
+
+    fn reply(&mut self, reply: Reply) {
+        self.letter(Letter::Reply(Box::new(reply)));
+    }
+
+    fn event(&mut self, event: SessionEvent) {
+        self.letter(Letter::Event(Box::new(event)));
+    }
+
+    fn turn_begins(&mut self) {
+        self.event(SessionEvent::TurnStarted { turn: TurnId("run_1".to_owned()) });
+    }
+
+    fn turn_ends(&mut self, end: TurnEnd) {
+        self.event(SessionEvent::TurnEnded { turn: TurnId("run_1".to_owned()), end });
+    }
+
+    fn frame(&mut self) -> Frame {
+        let frame = self.app.frame();
+        self.committed.extend(frame.commit.iter().map(crate::text::row::Row::plain));
+        frame
+    }
+
+    fn live(&mut self) -> String {
+        self.frame().live.iter().map(|row| row.plain() + "\n").collect()
+    }
+
+    /// The requests since the last call.
+    fn requests(&mut self) -> Vec<Request> {
+        let effects = std::mem::take(&mut self.effects);
+        let requests = effects.into_iter().filter_map(|effect| match effect {
+            Effect::Request(Request::Remember(_)) => None,
+            Effect::Request(request) => Some(request),
+            _ => None,
+        });
+        requests.collect()
+    }
+
+    fn answers(&mut self) -> Vec<(AskId, Answer)> {
+        let effects = std::mem::take(&mut self.effects);
+        let answers = effects.into_iter().filter_map(|effect| match effect {
+            Effect::Answer(id, answer) => Some((id, answer)),
+            _ => None,
+        });
+        answers.collect()
+    }
+}
+
+fn permission() -> Asked {
+    Asked::Permission(PermissionRequest {
+        id: ToolCallId("tool_0".to_owned()),
+        name: "bash".to_owned(),
+        description: Description {
+            title: "rm -rf build".to_owned(),
+            kind: ToolKind::Execute,
+            locations: Vec::new(),
+        },
+        question: "Run rm -rf build?".to_owned(),
+        brief: "Run this?".to_owned(),
+        content: Vec::new(),
+        raw_input: serde_json::json!({"command": "rm -rf build"}),
+        grant_label: "`rm …` in this session".to_owned(),
+    })
+}
+
+fn sent(text: &str, id: u64, when: When) -> Request {
+    Request::Send { id: PromptId(id), content: vec![Content::text(text)], when }
+}
+
+#[test]
+fn a_message_during_a_turn_steers_it_and_tab_sends_it_after() {
+    let mut person = Person::new();
+    person.says("fix the test");
+    assert_eq!(person.requests(), [sent("fix the test", 1, When::Next)]);
+    person.reply(Reply::Inserted(PromptId(1)));
+    person.turn_begins();
+    person.says("keep the signature");
+    person.types("then the changelog");
+    person.press(Key::plain(KeyCode::Tab));
+    let expected = [sent("keep the signature", 2, When::Next), sent("then the changelog", 3, When::After)];
+    assert_eq!(person.requests(), expected);
+    let live = person.live();
+    assert!(live.contains("next ▸ \"keep the signature\"   after ▸ \"then the changelog\""), "{live}");
+    // The arrow takes the last one back for editing.
+    person.press(Key::plain(KeyCode::Up));
+    assert_eq!(person.requests(), [Request::Withdraw(PromptId(3))]);
+    assert!(person.live().contains("> then the changelog"));
+}
+
+#[test]
+fn stopping_a_turn_gives_waiting_messages_back() {
+    let mut person = Person::new();
+    person.turn_begins();
+    person.says("one");
+    person.says("two");
+    person.types("three");
+    person.requests();
+    person.press(Key::plain(KeyCode::Esc));
+    assert_eq!(person.requests(), [Request::Cancel]);
+    assert_eq!(person.app.composer.as_text(), "one\ntwo\nthree");
+    assert!(!person.live().contains("next ▸"));
+}
+
+#[test]
+fn a_prompt_that_could_not_be_sent_returns_to_the_composer() {
+    let mut person = Person::new();
+    person.says("hello");
+    person.reply(Reply::Settled(PromptId(1), Err(agent::TurnError::Closed)));
+    let live = person.live();
+    assert!(live.contains("> hello") && live.contains("the session is closed"), "{live}");
+}
+
+#[test]
+fn one_press_of_ctrl_c_never_loses_a_turn() {
+    let mut person = Person::new();
+    person.turn_begins();
+    person.types("half a thought");
+    person.press(Key::ctrl('c'));
+    assert_eq!(person.requests(), [], "only the draft is cleared, and it is in the history");
+    person.press(Key::plain(KeyCode::Up));
+    assert_eq!(person.app.composer.as_text(), "half a thought");
+    person.press(Key::ctrl('c'));
+    person.press(Key::ctrl('c'));
+    assert_eq!(person.requests(), [Request::Cancel]);
+    person.turn_ends(TurnEnd::Stopped(StopReason::Cancelled));
+    person.press(Key::ctrl('c'));
+    assert!(person.live().contains("press ctrl+c again to quit"));
+    assert_eq!(person.effects, []);
+    person.waits(Duration::from_secs(3));
+    person.press(Key::ctrl('c'));
+    assert_eq!(person.effects, [], "the first press was too long ago");
+    person.press(Key::ctrl('c'));
+    assert_eq!(person.effects, [Effect::Quit]);
+}
+
+#[test]
+fn a_permission_request_takes_no_key_that_was_meant_for_the_message() {
+    let mut person = Person::new();
+    person.turn_begins();
+    person.types("yes, and");
+    person.letter(Letter::Asked(AskId(7), Box::new(permission())));
+    person.types(" y");
+    assert_eq!(person.answers(), []);
+    assert_eq!(person.app.composer.as_text(), "yes, and y");
+    assert!(person.live().contains("tab"), "the panel says how it gets the keys");
+    person.press(Key::plain(KeyCode::Tab));
+    person.types("y");
+    assert_eq!(person.answers(), [], "it ignores keys at first");
+    person.waits(Duration::from_millis(500));
+    person.types("y");
+    let once = Answer::Permission { outcome: PermissionOutcome::AllowOnce, reason: None };
+    assert_eq!(person.answers(), [(AskId(7), once)]);
+    assert_eq!(person.app.composer.as_text(), "yes, and y");
+}
+
+#[test]
+fn the_user_is_notified_only_if_elsewhere_or_after_a_long_turn() {
+    let notified = |person: &Person| person.effects.iter().any(|effect| matches!(effect, Effect::Notify(_)));
+    let mut person = Person::new();
+    person.turn_begins();
+    person.turn_ends(TurnEnd::Stopped(StopReason::EndTurn));
+    assert!(!notified(&person));
+    person.turn_begins();
+    person.waits(Duration::from_secs(11));
+    person.turn_ends(TurnEnd::Stopped(StopReason::EndTurn));
+    assert!(notified(&person));
+    person.effects.clear();
+    person.effects.extend(person.app.input(Input::Focus(false), person.now));
+    person.letter(Letter::Asked(AskId(1), Box::new(permission())));
+    assert!(notified(&person));
+}
+
+#[test]
+fn an_answer_is_committed_once_and_the_status_stays_below() {
+    let mut person = Person::new();
+    person.turn_begins();
+    let id = MessageId("msg_1".to_owned());
+    person.event(SessionEvent::UserMessage {
+        id: MessageId("msg_0".to_owned()),
+        content: vec![Content::text("hi")],
+    });
+    for piece in ["First para", "graph.\n\nSecond", " paragraph."] {
+        person.event(SessionEvent::MessageDelta { id: id.clone(), text: piece.to_owned() });
+        person.frame();
+    }
+    let thought = MessageId("msg_2".to_owned());
+    let whole = "First paragraph.\n\nSecond paragraph.";
+    let response = agent::ModelResponse::from_text(id, thought, "lab/model", whole);
+    person.event(SessionEvent::ModelResponse(response));
+    person.turn_ends(TurnEnd::Stopped(StopReason::EndTurn));
+    let live = person.live();
+    let all = person.committed.join("\n");
+    for line in ["hi", "First paragraph.", "Second paragraph."] {
+        assert_eq!(all.matches(line).count(), 1, "{line} in {all}");
+    }
+    assert!(live.contains("edit · guardian · lab/model"), "{live}");
+    let outcome = PromptOutcome {
+        stop_reason: StopReason::EndTurn,
+        usage: Usage::default(),
+        total: Usage::default(),
+        requests: 1,
+    };
+    person.reply(Reply::Settled(PromptId(1), Ok(outcome)));
+    person.frame();
+    assert_eq!(person.committed.join("\n"), all);
+}
+
+#[test]
+fn plain_mode_asks_in_words_and_writes_no_control_character() {
+    let mut person = Person::at(Screen::Plain, (80, 24));
+    person.frame();
+    person.turn_begins();
+    person.letter(Letter::Asked(AskId(3), Box::new(permission())));
+    person.frame();
+    assert!(person.committed.iter().any(|line| line.starts_with("permission required: ")));
+    let line = |person: &mut Person, line: &str| {
+        let effects = person.app.input(Input::Line(line.to_owned()), person.now);
+        person.effects.extend(effects);
+    };
+    line(&mut person, "y");
+    assert_eq!(person.answers(), [], "a letter is no answer");
+    line(&mut person, "because it is not yours");
+    let reason = Some("it is not yours".to_owned());
+    let refused = Answer::Permission { outcome: PermissionOutcome::RejectOnce, reason };
+    assert_eq!(person.answers(), [(AskId(3), refused)]);
+    line(&mut person, "go on");
+    assert_eq!(person.requests(), [sent("go on", 1, When::Next)]);
+    person.frame();
+    let said = person.committed.join("\n");
+    assert!(said.chars().all(|char| !char.is_control() || char == '\n'), "{said:?}");
+}
+
+fn any_key() -> impl Strategy<Value = Key> {
+    let codes = prop_oneof![
+        8 => proptest::char::range('a', 'z').prop_map(KeyCode::Char),
+        2 => prop_oneof![Just('/'), Just('@'), Just('?'), Just(' '), Just('y'), Just('漢'), Just('1')]
+            .prop_map(KeyCode::Char),
+        6 => prop_oneof![
+            Just(KeyCode::Enter), Just(KeyCode::Tab), Just(KeyCode::Esc), Just(KeyCode::Up),
+            Just(KeyCode::Down), Just(KeyCode::PageUp), Just(KeyCode::Backspace), Just(KeyCode::Left),
+        ],
+    ];
+    (codes, prop::bool::weighted(0.2), prop::bool::weighted(0.1)).prop_map(|(code, ctrl, shift)| Key {
+        code,
+        ctrl,
+        alt: false,
+        shift,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Any keys at any size show something that fits, and nothing panics.
+    #[test]
+    fn every_frame_fits_the_screen(
+        keys in prop::collection::vec(any_key(), 0..40),
+        columns in 1..90_u16,
+        rows in 1..30_u16,
+        full in any::<bool>(),
+    ) {
+        let mut person = Person::at(if full { Screen::Full } else { Screen::Inline }, (columns, rows));
+        for (number, key) in keys.into_iter().enumerate() {
+            if number == 5 {
+                person.turn_begins();
+                person.letter(Letter::Asked(AskId(1), Box::new(permission())));
+            }
+            person.press(key);
+            let frame = person.frame();
+            prop_assert!(frame.live.len() <= usize::from(rows).max(1) , "{} rows", frame.live.len());
+            if let Some((column, row)) = frame.cursor {
+                prop_assert!(column < columns && usize::from(row) < frame.live.len().max(1));
+            }
+        }
+    }
+}

@@ -43,8 +43,9 @@ impl App {
             Overlay::List(_) | Overlay::Keys(_) => rows,
             _ => (rows / 2).max(usize::from(SMALLEST.1) - 1),
         };
-        let lower = self.lower(most);
-        let room = most.saturating_sub(lower.rows.len() + 1);
+        // At least a row of the unfinished text is shown above.
+        let lower = self.lower(most.saturating_sub(1));
+        let room = most.saturating_sub(lower.rows.len());
         let step = self.step(&self.options.look.clone(), room.max(1));
         let mut live = step.tail;
         let above = live.len();
@@ -68,8 +69,12 @@ impl App {
         Frame { commit: Vec::new(), live, cursor: below(lower.cursor, room) }
     }
 
-    /// Takes the rows that are finished now, and those of the unfinished tail.
+    /// Takes the rows that are finished now, and those of the unfinished tail. A stored session is
+    /// committed once all of it was read, and only its end.
     pub(super) fn step(&mut self, look: &Look, tail_height: usize) -> Step {
+        if self.replaying {
+            return Step::default();
+        }
         let (transcript, highlighter, now) = (&self.transcript, &self.highlighter, self.now);
         let step = self.feed.step(&Paint { transcript, look, highlighter, now }, tail_height);
         self.colouring = step.is_waiting;
@@ -113,6 +118,11 @@ impl App {
         rows.extend(work::waiting(&self.waiting, drawing));
         let room = most.saturating_sub(rows.len() + 1).clamp(1, COMPOSER_ROWS);
         let composer = self.composer.rows(room);
+        // On a low screen the first rows give way: rule, turn, plan, and then those of a question.
+        let surplus = (rows.len() + composer.rows.len() + 1).saturating_sub(most).min(rows.len());
+        rows.drain(..surplus);
+        cursor =
+            cursor.and_then(|(column, row)| Some((column, row.checked_sub(u16::try_from(surplus).ok()?)?)));
         if cursor.is_none() && !matches!(self.overlay, Overlay::Work(_)) && !self.asks.has_focus() {
             cursor = below(composer.cursor, rows.len());
         }

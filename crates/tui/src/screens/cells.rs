@@ -87,7 +87,7 @@ impl Cells {
             let start = self.cluster_start(column);
             let mut end = column + 1;
             let mut same = 0;
-            for next in end..self.width() {
+            for next in column + 1..self.width() {
                 same = if next < common && self.cells[next] == old.cells[next] { same + 1 } else { 0 };
                 if same > SHORT_GAP {
                     break;

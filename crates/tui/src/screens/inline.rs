@@ -156,12 +156,12 @@ impl Inline {
     /// Writes what differs.
     fn update(&mut self, live: &[Row], writer: &mut Writer) {
         let common = live.len().min(self.live.len());
-        for number in 0..common {
-            if self.live[number].0 == live[number] {
+        for (number, row) in live.iter().enumerate().take(common) {
+            if self.live[number].0 == *row {
                 continue;
             }
-            let cells = Cells::new(&live[number], self.columns, self.rendering.measure);
-            let old = std::mem::replace(&mut self.live[number], (live[number].clone(), cells));
+            let cells = Cells::new(row, self.columns, self.rendering.measure);
+            let old = std::mem::replace(&mut self.live[number], (row.clone(), cells));
             if self.live[number].1 != old.1 {
                 self.go_to_row(number, writer);
                 self.live[number].1.write_changes(&old.1, writer);

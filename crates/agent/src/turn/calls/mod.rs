@@ -14,7 +14,8 @@ mod single;
 pub(super) use candidate::Candidate;
 
 use crate::{
-    Effect, Item, LanguageModel, ModelResponse, SessionEvent, StoreError, ToolSpec, ToolStatus, Usage,
+    Effect, Item, LanguageModel, ModelResponse, SessionEvent, StoreError, ToolResult, ToolSpec, ToolStatus,
+    Usage,
     gate::Ruling,
     repair::Known,
     session::{Session, controls::Controls},
@@ -66,20 +67,7 @@ impl Calls<'_> {
             self.session.room(cancel).await;
             let ruling = match dismissed || cancel.is_cancelled() {
                 true => None,
-                false => self.rule_on(&mut candidate, cancel).await,
-            };
-            let ruling = match ruling {
-                Some(Err(error)) if !cancel.is_cancelled() => {
-                    candidate.refuse(error.to_string());
-                    None
-                }
-                ruling => ruling.and_then(Result::ok),
-            };
-            let ruling = match ruling {
-                Some(ruling) if ruling.denial().is_none() => {
-                    Some(self.ask_hooks(&mut candidate, ruling, cancel).await)
-                }
-                ruling => ruling,
+                false => self.ruling_with_hooks(&mut candidate, cancel).await,
             };
             let parallel = matches!(candidate.effect(), Some(Effect::Reads | Effect::Delegates));
             match ruling {
@@ -93,6 +81,37 @@ impl Calls<'_> {
         }
         self.run_batch(batch, cancel).await?;
         Ok(dismissed || cancel.is_cancelled())
+    }
+
+    /// Runs a single call that no model made, and returns its result. `None` if the turn must end.
+    pub(in crate::turn) async fn run_one(
+        &self,
+        mut candidate: Candidate,
+        cancel: &CancellationToken,
+    ) -> Result<Option<ToolResult>, StoreError> {
+        self.session.room(cancel).await;
+        let ruling = self.ruling_with_hooks(&mut candidate, cancel).await;
+        let (result, dismissed) = self.run_alone(candidate, ruling, cancel).await?;
+        Ok((!dismissed && !cancel.is_cancelled()).then_some(result))
+    }
+
+    /// Returns the gate's ruling on a call, after the hooks if the gate does not deny it; `None` if
+    /// it cannot run.
+    async fn ruling_with_hooks(
+        &self,
+        candidate: &mut Candidate,
+        cancel: &CancellationToken,
+    ) -> Option<Ruling> {
+        match self.rule_on(candidate, cancel).await? {
+            Ok(ruling) if ruling.denial().is_none() => Some(self.ask_hooks(candidate, ruling, cancel).await),
+            Ok(ruling) => Some(ruling),
+            Err(error) => {
+                if !cancel.is_cancelled() {
+                    candidate.refuse(error.to_string());
+                }
+                None
+            }
+        }
     }
 
     async fn run_batch(

@@ -3,8 +3,9 @@
 
 mod schema;
 mod table;
+mod words;
 
-pub(crate) use schema::schema;
+pub(crate) use schema::{plain_text, schema};
 
 use super::{KEYS, Key, variables};
 use std::time::Duration;
@@ -89,6 +90,13 @@ pub(crate) enum DefaultValue {
     Described(&'static str),
     /// None: a group that has the other settings must have this one.
     Required,
+}
+
+impl About {
+    /// Whether the values of all layers apply together.
+    pub(crate) fn adds_up(&self) -> bool {
+        matches!(self.takes, Takes::List(_)) && self.text.contains("Layers add up")
+    }
 }
 
 /// Returns the description of a setting.

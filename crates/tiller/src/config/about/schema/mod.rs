@@ -75,7 +75,7 @@ fn leaf(key: &Key) -> Value {
     if matches!((about.default, about.takes), (DefaultValue::Required, Takes::List(_))) {
         leaf["minItems"] = json!(1);
     }
-    let mut description = without_links(about.text);
+    let mut description = plain_text(about.text);
     match about.default {
         DefaultValue::Text(text) => leaf["default"] = json!(text),
         DefaultValue::Number(number) => leaf["default"] = json!(number),
@@ -115,8 +115,8 @@ fn of_item(item: Item) -> Value {
     }
 }
 
-/// Replaces Markdown links by their text.
-fn without_links(text: &str) -> String {
+/// Replaces the links of a Markdown text by their labels.
+pub(crate) fn plain_text(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("](") {

@@ -1,0 +1,47 @@
+//! A command that the user runs: no model is asked, and the next request tells the model about it.
+
+use super::{
+    Turn,
+    calls::{self, Calls},
+};
+use crate::{
+    Briefing, Item, ModelCall, ModelResponse, Phase, SessionEvent, StopReason, ToolCallRequest, TurnError,
+};
+use serde_json::json;
+
+/// The tool that runs the command.
+const TOOL: &str = "bash";
+
+impl Turn<'_> {
+    /// Runs a command line as the tool would for a model: through the gate, with its output shown,
+    /// limited and recorded. The conversation gets the command and its output.
+    pub(super) async fn run_command(&mut self, line: &str) -> Result<StopReason, TurnError> {
+        let state = self.controls.state();
+        let model = self.session.model(&state.model).await?;
+        let offered = self.frame(model.info(), &state).tools.clone();
+        let (id, thought_id) = self.session.conversation().next_answer();
+        let call = ModelCall {
+            provider_id: String::new(),
+            name: TOOL.to_owned(),
+            arguments: json!({ "command": line }).to_string(),
+            opaque: None,
+        };
+        let request = ToolCallRequest::new(self.session.conversation().next_call(0), call);
+        let items = vec![Item::Call(request)];
+        // An answer without a model is shown and stored, and is not sent to models.
+        let mut response = ModelResponse { id, thought_id, model: String::new(), items };
+        let (mut candidates, announced) = calls::announce(self.session, &mut response, &offered, None);
+        let mut events = vec![SessionEvent::ModelResponse(response)];
+        events.extend(announced);
+        calls::record_and_resolve(self.session, &mut candidates, events).await?;
+        self.session.notify(SessionEvent::Phase(Phase::Tools));
+        let calls = Calls::new(self.session, self.controls, &model);
+        let Some(candidate) = candidates.pop() else { return Ok(StopReason::EndTurn) };
+        let Some(result) = calls.run_one(candidate, self.cancel).await? else {
+            return Ok(StopReason::Cancelled);
+        };
+        let text = format!("The user ran this command:\n\n{line}\n\nIts result:\n\n{}", result.text);
+        self.progress.last.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));
+        Ok(StopReason::EndTurn)
+    }
+}

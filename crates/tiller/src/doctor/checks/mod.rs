@@ -1,0 +1,15 @@
+//! The checks of the doctor, one file for each subject. None of them changes anything.
+
+mod extensions;
+mod files;
+mod machine;
+mod models;
+mod online;
+mod terminal;
+
+pub(super) use extensions::extensions;
+pub(super) use files::{Repair, files, secrets};
+pub(super) use machine::{disk, install, others_in_path, own_method, sandbox};
+pub(super) use models::{models, providers};
+pub(super) use online::{online, startup};
+pub(super) use terminal::terminal;
