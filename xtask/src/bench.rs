@@ -14,6 +14,7 @@ mod model_server;
 mod relay;
 mod report;
 mod script;
+mod window;
 
 use crate::arguments::Arguments;
 use crate::process::{command, command_line, target_dir};

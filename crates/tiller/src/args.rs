@@ -23,7 +23,7 @@ mod update;
 mod web;
 mod words;
 
-pub(crate) use completions::{CompleteArgs, CompletionsArgs, ManArgs, Shell};
+pub(crate) use completions::{CompleteArgs, CompletedKind, CompletionsArgs, ManArgs, Shell};
 pub(crate) use config::ConfigCommand;
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use globals::{Globals, wishes};
@@ -118,7 +118,7 @@ pub(crate) enum Command {
     /// Run Lua scripts.
     #[command(subcommand)]
     Lua(LuaCommand),
-    /// Put Tiller into the settings of an editor: zed, jetbrains, neovim, emacs or vscode.
+    /// Put Tiller into the settings of an editor.
     Install(InstallArgs),
     /// Update this program, or name the command that does.
     Update(UpdateArgs),

@@ -77,6 +77,10 @@ fn main() -> ExitCode {
     {
         return system::run_in_terminal(&[wiring::LAUNCHER], &socket.to_string_lossy());
     }
+    if first.as_ref().is_some_and(|first| first == wiring::WATCHER) {
+        tui::terminal::watcher::run(std::io::stdin().lock(), streams::terminal());
+        return ExitCode::SUCCESS;
+    }
     if first.is_some_and(|first| first == wiring::LAUNCHER) {
         let rest = given.map(|arg| arg.to_string_lossy().into_owned());
         return system::run_sandboxed(&[wiring::LAUNCHER], rest);

@@ -5,9 +5,9 @@ mod setting_up;
 use crate::{
     answer::{Console, Failure, Kind, schemas},
     args::{
-        AcpArgs, Cli, Command, CompleteArgs, Instead, IntegrationsCommand, LuaCommand, McpCommand,
-        ModelsCommand, OutputFormat, PrintArgs, ProvidersCommand, SchemaCommand, ScreenMode, SessionArgs,
-        SessionsCommand, SetupArgs, wishes,
+        AcpArgs, Cli, Command, CompleteArgs, CompletedKind, Instead, IntegrationsCommand, LuaCommand,
+        McpCommand, ModelsCommand, OutputFormat, PrintArgs, ProvidersCommand, SchemaCommand, ScreenMode,
+        SessionArgs, SessionsCommand, SetupArgs, wishes,
     },
     completions,
     config::{self, Flags},
@@ -503,7 +503,7 @@ async fn complete(args: CompleteArgs, environment: &Environment) -> Result<Exit>
     let Resolved { options, cwd, .. } = resolve_settings_or_defaults(environment, Flags::default()).await?;
     let (setting, prefix) = match args.words.as_slice() {
         [setting, prefix] => (Some(setting.as_str()), prefix.as_str()),
-        [word] if args.kind == completions::Kind::Values => (Some(word.as_str()), ""),
+        [word] if args.kind == CompletedKind::Values => (Some(word.as_str()), ""),
         [prefix] => (None, prefix.as_str()),
         _ => (None, ""),
     };

@@ -39,6 +39,9 @@ pub struct Start {
     pub prompt: Option<String>,
     /// Whether the list of sessions is shown first.
     pub choose: bool,
+    /// What starts this program as the watcher of the terminal, with
+    /// [`crate::terminal::watcher::run`].
+    pub watcher: Vec<String>,
 }
 
 /// Why the interface ended or did not begin.
@@ -111,7 +114,8 @@ fn show(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(RunError::Thread)?;
     runtime.block_on(async {
-        let terminal = Terminal::open(start.terminal)?;
+        let mut terminal = Terminal::open(start.terminal)?;
+        terminal.watch(&start.watcher);
         let (columns, rows) = terminal.size();
         let app = App::new(start.app, (columns, rows), start.prompt);
         let mut screen = ScreenLoop {
@@ -123,6 +127,7 @@ fn show(
             changed: true,
             drawn: None,
             quitting: false,
+            watched: None,
         };
         screen.app.set_today(today());
         screen.request(Request::Open(start.session));
@@ -148,6 +153,8 @@ struct ScreenLoop<'a> {
     /// When the last frame was drawn.
     drawn: Option<Instant>,
     quitting: bool,
+    /// The session that the terminal's watcher knows of.
+    watched: Option<SessionId>,
 }
 
 impl ScreenLoop<'_> {
@@ -178,6 +185,10 @@ impl ScreenLoop<'_> {
                     for letter in mailbox.take() {
                         let effects = self.app.letter(letter);
                         self.perform(effects).await;
+                    }
+                    if self.app.session_id() != self.watched.as_ref() {
+                        self.watched = self.app.session_id().cloned();
+                        self.terminal.show_session(self.watched.as_ref().map_or("", SessionId::as_str));
                     }
                 }
                 () = sleep_until(wake.unwrap_or(self.begun)), if wake.is_some() => {

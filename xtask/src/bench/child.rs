@@ -91,6 +91,14 @@ impl Agent {
         files.map(|file| Ok(file?.metadata()?.len())).sum()
     }
 
+    /// Returns `BINARY` in its project and home directory, with the bench's model, for a terminal.
+    pub(super) fn in_terminal(&self, args: &[&str]) -> Command {
+        let mut command = command(&self.binary, self.home.path(), args);
+        command.env("OPENAI_BASE_URL", &self.base_url).env("OPENAI_API_KEY", "test");
+        command.env("TILLER_MODEL", "openai/bench").env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+        command
+    }
+
     /// Returns the project directory.
     pub(super) fn project(&self) -> String {
         self.home.path().join("project").to_string_lossy().into_owned()
@@ -158,7 +166,7 @@ fn command(binary: &Path, home: &Path, args: &[&str]) -> Command {
 
 /// Sums fields 14 and 15 of `stat`. The second field is a name in parentheses that can contain
 /// anything.
-fn cpu(stat: &str) -> Option<Duration> {
+pub(super) fn cpu(stat: &str) -> Option<Duration> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = fields.get(11)?.parse::<u32>().ok()?.checked_add(fields.get(12)?.parse().ok()?)?;
     Some(TICK * ticks)
@@ -175,7 +183,7 @@ fn time(column: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-fn resident(status: &str) -> Option<u64> {
+pub(super) fn resident(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
 }

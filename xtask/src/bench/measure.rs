@@ -13,6 +13,7 @@ mod sessions;
 mod start;
 mod subagents;
 mod text;
+mod tui;
 mod turns;
 
 use super::child::Agent;
@@ -59,6 +60,7 @@ const ALL: &[(&str, Measurement)] = &[
     ("replay", replay::measure),
     ("sessions", sessions::measure),
     ("subagents", subagents::measure),
+    ("tui", tui::measure),
 ];
 
 /// Takes all figures, or those of the measurement `only`, `runs` times each.

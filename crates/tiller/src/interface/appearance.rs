@@ -12,7 +12,7 @@ use tui::{
     keys::Bindings,
     look::Look,
     screens::{frame::Screen, terminal::Options as TerminalOptions},
-    terminal::capabilities::Variables,
+    terminal::capabilities::{Multiplexer, Variables},
     text::measure::Measure,
     theme::{Background, Theme},
 };
@@ -114,9 +114,13 @@ fn variables(environment: &Environment) -> Variables {
         term_program: text("TERM_PROGRAM"),
         colorterm: text("COLORTERM"),
         no_colour: set("NO_COLOR"),
-        tmux: set("TMUX"),
-        screen: set("STY"),
-        zellij: set("ZELLIJ"),
+        multiplexer: [
+            ("ZELLIJ", Multiplexer::Zellij),
+            ("TMUX", Multiplexer::Tmux),
+            ("STY", Multiplexer::Screen),
+        ]
+        .into_iter()
+        .find_map(|(name, multiplexer)| set(name).then_some(multiplexer)),
         ssh: set("SSH_CONNECTION") || set("SSH_TTY"),
         xterm: set("XTERM_VERSION"),
         rewraps: REWRAPPING.into_iter().any(set),

@@ -19,7 +19,7 @@ use anyhow::{Context as _, Result};
 use host::TerminalHost;
 use std::sync::Arc;
 use system::AbsPath;
-use tui::{driver::request::Which, run::Start};
+use tui::{driver::request::Which, run::Start, terminal::device::restore};
 
 /// What the command line asks of the interface.
 #[derive(Debug, Default)]
@@ -94,8 +94,12 @@ pub(crate) async fn run(
         session,
         prompt: options.prompt,
         choose: options.session == FirstSession::Chosen,
+        watcher: wiring::watcher(),
     };
     signals::end_in_order();
+    restore_on_panic();
+    // For an end that does not wait for the terminal's thread.
+    let _restored = signals::before_exit(restore);
     let mut exit = Exit::Ok;
     let stop = async { exit = signals::next().await };
     let last = tui::run::run(Arc::clone(&runtime), Arc::new(host), start, stop).await;
@@ -106,4 +110,13 @@ pub(crate) async fn run(
         console.note(&format!("to continue: tiller --session {id}"));
     }
     Ok(exit)
+}
+
+/// Has a panic of any thread give the terminal back before its text is printed.
+fn restore_on_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        restore();
+        print(panic);
+    }));
 }

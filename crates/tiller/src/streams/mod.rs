@@ -35,6 +35,11 @@ pub(crate) fn stderr() -> Stream {
     Stream { queue: &STDERR, when_full: WhenFull::LeaveOut }
 }
 
+/// Standard output without a queue, for the watcher of a terminal, which does nothing else.
+pub(crate) fn terminal() -> impl Write + rustix::fd::AsFd {
+    Descriptor(rustix::stdio::stdout())
+}
+
 /// Whether standard output is a terminal.
 pub(crate) fn stdout_is_terminal() -> bool {
     rustix::termios::isatty(rustix::stdio::stdout())
@@ -112,6 +117,12 @@ impl Write for Stream {
 
 /// An open descriptor, written without a buffer.
 struct Descriptor(BorrowedFd<'static>);
+
+impl rustix::fd::AsFd for Descriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0
+    }
+}
 
 impl Write for Descriptor {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -12,6 +12,14 @@ pub(crate) const LAUNCHER: &str = "__sandbox-exec";
 /// itself and becomes a command. The path of a socket follows.
 pub(crate) const IN_TERMINAL: [&str; 2] = ["sandbox", "run"];
 
+/// The first argument when this program is run as the watcher of a terminal.
+pub(crate) const WATCHER: &str = "__watch-terminal";
+
+/// The command line of this program as the watcher of a terminal.
+pub(crate) fn watcher() -> Vec<String> {
+    this_program().into_iter().flat_map(|program| [program, WATCHER.to_owned()]).collect()
+}
+
 /// Creates the local system for these options.
 pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
     local(options.commands.keep_variables.clone(), options.keys(), options.commands.login.clone())
@@ -36,12 +44,16 @@ pub(crate) fn local(
 
 /// The command line of this program as the launcher of commands.
 fn launcher() -> Vec<String> {
-    let program = match cfg!(target_os = "linux") {
+    this_program().into_iter().flat_map(|program| [program, LAUNCHER.to_owned()]).collect()
+}
+
+/// What starts this program again.
+fn this_program() -> Option<String> {
+    match cfg!(target_os = "linux") {
         // This names the running program even after an update replaced its file.
         true => Some("/proc/self/exe".to_owned()),
         false => own_path(),
-    };
-    program.into_iter().flat_map(|program| [program, LAUNCHER.to_owned()]).collect()
+    }
 }
 
 /// The path of this program.

@@ -26,6 +26,7 @@ mod headless_flags;
 mod home;
 mod install;
 mod integrations;
+mod interface;
 mod killed;
 mod leaks;
 mod legacy;

@@ -175,6 +175,11 @@ impl App {
         self.settle();
     }
 
+    /// Returns the id of the open session.
+    pub fn session_id(&self) -> Option<&SessionId> {
+        self.session.as_ref().map(|session| &session.id)
+    }
+
     /// Returns when something changes without an input or an event; `None` if nothing does.
     pub fn next_tick(&self) -> Option<Duration> {
         let message = self.message.as_ref().map(|message| message.until);

@@ -85,15 +85,13 @@ impl Cells {
                 continue;
             }
             let start = self.cluster_start(column);
-            let mut end = column + 1;
-            let mut same = 0;
-            for next in column + 1..self.width() {
-                same = if next < common && self.cells[next] == old.cells[next] { same + 1 } else { 0 };
-                if same > SHORT_GAP {
-                    break;
-                }
-                if same == 0 {
-                    end = next + 1;
+            let is_same = |at: usize| at < common && self.cells[at] == old.cells[at];
+            // The end of the last change that no longer gap follows.
+            let (mut end, mut next) = (column + 1, column + 1);
+            while next < self.width() && next - end <= SHORT_GAP {
+                next += 1;
+                if !is_same(next - 1) {
+                    end = next;
                 }
             }
             while self.cells.get(end).is_some_and(|cell| cell.text.is_empty()) {

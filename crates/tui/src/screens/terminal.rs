@@ -75,7 +75,7 @@ pub struct Terminal {
     lines: Lines,
     queue: VecDeque<Input>,
     start: Instant,
-    /// When a change of the size is looked at.
+    /// When a change of the size is reported.
     resized: Option<Instant>,
     /// A frame was refused.
     refused: bool,
@@ -162,7 +162,7 @@ impl Terminal {
         &self.capabilities
     }
 
-    /// Returns the colour of the background, once the terminal has told it.
+    /// Returns the colour of the background, once the terminal has answered.
     pub fn background(&self) -> Option<[u8; 3]> {
         self.background
     }
@@ -205,8 +205,8 @@ impl Terminal {
     /// Waits for what the user does next; `None` when the terminal is gone, or in plain mode when
     /// the input has ended. Cancel-safe.
     ///
-    /// Also writes what the terminal had not taken, follows its size, and stops the process when it
-    /// is told to, with the terminal given back.
+    /// Also writes what the terminal had not taken, follows its size, and stops the process on
+    /// SIGTSTP, with the terminal given back.
     pub async fn input(&mut self) -> Option<Input> {
         loop {
             if let Some(input) = self.queue.pop_front() {
@@ -278,7 +278,7 @@ impl Terminal {
     /// Stops the process and its group, as ctrl+z does in a shell; returns false where no shell
     /// could continue it. [`Input::Resize`] comes when it has been continued.
     pub fn suspend(&mut self) -> bool {
-        // In the group of the session's leader there is nobody to continue it.
+        // No shell continues the group of the session's leader.
         let continued = getsid(None).is_ok_and(|leader| leader != getpgrp());
         continued && kill_current_process_group(Number::TSTP).is_ok()
     }
@@ -464,7 +464,7 @@ impl Terminal {
         }
     }
 
-    /// Stops the process, which was told to stop.
+    /// Stops the process, after SIGTSTP.
     fn stop_process(&mut self) {
         self.suspended = true;
         self.give_back();

@@ -13,12 +13,8 @@ pub struct Variables {
     pub colorterm: String,
     /// Whether colours are off: `NO_COLOR`, or asked for on the command line.
     pub no_colour: bool,
-    /// Whether `TMUX` is set.
-    pub tmux: bool,
-    /// Whether `STY` is set: GNU screen.
-    pub screen: bool,
-    /// Whether `ZELLIJ` is set.
-    pub zellij: bool,
+    /// The multiplexer that the variables name: `ZELLIJ`, `TMUX`, or `STY` for GNU screen.
+    pub multiplexer: Option<Multiplexer>,
     /// Whether `SSH_CONNECTION` or `SSH_TTY` is set.
     pub ssh: bool,
     /// Whether `XTERM_VERSION` is set.
@@ -78,12 +74,11 @@ pub struct Capabilities {
 impl Capabilities {
     /// Returns what is known from the variables.
     pub fn from_variables(variables: &Variables) -> Self {
-        let multiplexer = match variables {
-            _ if variables.zellij => Some(Multiplexer::Zellij),
-            _ if variables.tmux || variables.term.starts_with("tmux") => Some(Multiplexer::Tmux),
-            _ if variables.screen || variables.term.starts_with("screen") => Some(Multiplexer::Screen),
+        let multiplexer = variables.multiplexer.or(match variables.term.as_str() {
+            term if term.starts_with("tmux") => Some(Multiplexer::Tmux),
+            term if term.starts_with("screen") => Some(Multiplexer::Screen),
             _ => None,
-        };
+        });
         let program = variables.term_program.to_lowercase();
         let poor = matches!(variables.term.as_str(), "dumb" | "" | "unknown");
         let old = poor || matches!(variables.term.as_str(), "linux" | "vt100" | "vt220" | "cons25");

@@ -3,7 +3,7 @@
 //! Architecture Invariant: no clock. The time is an argument, so that every order of bytes and
 //! pauses can be tested.
 //!
-//! Where a terminal does not mark what is pasted, a paste is told from typing by its speed. Enter
+//! Where a terminal does not mark what is pasted, a paste differs from typing by its speed. Enter
 //! that comes with other text, or is followed by some at once, is part of a paste and never sends.
 
 use super::units::{Unit, Units};
@@ -425,7 +425,7 @@ mod tests {
                     decoder.expire(deadline);
                 }
             }
-            // A paste without an end is the only thing that waits for ever.
+            // A paste without an end is the only thing that waits without a limit.
             proptest::prop_assert!(decoder.deadline().is_none());
         }
     }

@@ -18,7 +18,7 @@ pub const ALTERNATE_SCREEN: Mode = Mode { enter: "\u{1b}[?1049h", undo: "\u{1b}[
 pub const BRACKETED_PASTE: Mode = Mode { enter: "\u{1b}[?2004h", undo: "\u{1b}[?2004l" };
 /// The terminal reports when it gains or loses the focus.
 pub const FOCUS: Mode = Mode { enter: "\u{1b}[?1004h", undo: "\u{1b}[?1004l" };
-/// Keys that look alike are told apart, by the protocol with a stack (kitty's).
+/// Keys that look alike are distinguished, by the protocol with a stack (kitty's).
 pub const KEYBOARD: Mode = Mode { enter: "\u{1b}[>1u", undo: "\u{1b}[<1u" };
 /// The same by the older way (modifyOtherKeys), which has no stack.
 pub const OTHER_KEYS: Mode = Mode { enter: "\u{1b}[>4;1m", undo: "\u{1b}[>4m" };
@@ -51,7 +51,7 @@ impl Modes {
     }
 }
 
-/// Returns what undoes every mode that Tiller ever enters, for a terminal of which nothing is known.
+/// Returns what undoes every mode that Tiller ever enters, for a terminal in an unknown state.
 pub fn undo_all() -> String {
     let mut modes = Modes::default();
     // The title's stack and the keyboard's would lose entries that are not ours.

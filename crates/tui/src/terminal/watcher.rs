@@ -1,9 +1,9 @@
 //! Restoring the terminal after this process was killed, which no code of its own can do.
 //!
-//! The watcher is this program, started again. It holds the terminal and a pipe on which it is told
-//! what is to be undone. When the pipe ends without a farewell, it restores the line settings,
-//! undoes the modes, and prints one line with the session's id. Settings that somebody has changed
-//! since, such as the shell that noticed first, are left alone.
+//! The watcher is this program, started again. It holds the terminal and a pipe on which it
+//! receives what is to be undone. When the pipe ends without a farewell, it restores the line
+//! settings, undoes the modes, and prints one line with the session's id. Settings that have
+//! changed since, such as by the shell that noticed first, are left alone.
 //!
 //! Tried on Linux; not tried on macOS.
 
@@ -57,12 +57,12 @@ impl<W: Write> Watcher<W> {
     }
 
     fn tell(&mut self, line: &str) {
-        // The pipe does not block; nobody but the watcher would miss the line.
+        // The pipe does not block; only the watcher would miss the line.
         let _ = self.pipe.write_all(format!("{line}\n").as_bytes());
     }
 }
 
-/// What the watcher was told.
+/// What the watcher has received.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     settings: Option<[u64; 6]>,

@@ -1,0 +1,118 @@
+//! What a person does in the interface, key by key.
+
+use super::{Tmux, open};
+use crate::home::Home;
+
+/// The line settings of the terminal, as `stty` prints them.
+fn settings(tmux: &Tmux, home: &Home, file: &str) -> String {
+    tmux.shell(&format!("stty -a > {file}; echo written {file}"));
+    tmux.wait_for(&format!("written {file}\n$"));
+    home.read(file).unwrap()
+}
+
+/// Checks that the terminal is as it was before `tiller` was started.
+fn assert_restored(tmux: &Tmux, home: &Home) {
+    assert_eq!(settings(tmux, home, "after"), home.read("before").unwrap(), "line settings");
+    for (mode, name) in [("alternate_on", "alternate screen"), ("mouse_any_flag", "mouse")] {
+        assert_eq!(tmux.property(&format!("#{{{mode}}}")), "0", "{name}");
+    }
+    assert_eq!(tmux.property("#{cursor_flag}"), "1", "the cursor is shown");
+    // In brackets, the shell would show them.
+    tmux.paste("echo pasted plainly");
+    tmux.key("Enter");
+    tmux.wait_for("\npasted plainly\n");
+}
+
+#[test]
+fn a_conversation_stays_in_the_scrollback_and_the_terminal_is_given_back() {
+    let home = Home::new();
+    home.write("hello.txt", "the text of the file\n");
+    let Some(tmux) = open(&home) else { return };
+    tmux.say("show hello.txt");
+    tmux.wait_for("the text of the file");
+    tmux.key("C-d");
+    tmux.wait_for("over=0");
+    let everything = tmux.everything();
+    assert_eq!(everything.matches("the text of the file").count(), 1, "{everything}");
+    assert_restored(&tmux, &home);
+}
+
+#[test]
+fn kill_9_gives_the_terminal_back_and_names_the_session() {
+    let home = Home::new();
+    let Some(tmux) = open(&home) else { return };
+    tmux.say("show nothing.txt");
+    tmux.wait_for("nothing.txt");
+    let pid = pid_of_tiller(&tmux);
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let screen = tmux.wait_for("The session is stored: tiller --session ");
+    assert!(screen.contains("tiller was killed."), "{screen}");
+    tmux.key("Enter");
+    assert_restored(&tmux, &home);
+}
+
+#[test]
+fn a_terminated_process_gives_the_terminal_back() {
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::INT] {
+        let home = Home::new();
+        let Some(tmux) = open(&home) else { return };
+        rustix::process::kill_process(pid_of_tiller(&tmux), signal).unwrap();
+        tmux.wait_for("over=1");
+        assert_restored(&tmux, &home);
+    }
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again() {
+    let home = Home::new();
+    let Some(tmux) = Tmux::start(&home, &[("TILLER", env!("CARGO_BIN_EXE_tiller"))]) else { return };
+    tmux.shell("set -m; stty -a > before; $TILLER");
+    tmux.wait_for("guardian ·");
+    tmux.text("a draft");
+    tmux.wait_for("a draft");
+    tmux.key("C-z");
+    tmux.wait("the shell's prompt", |screen| screen.trim_end().ends_with('$'));
+    assert_eq!(settings(&tmux, &home, "after"), home.read("before").unwrap());
+    tmux.shell("fg");
+    tmux.wait("the draft again", |screen| screen.rfind("a draft") > screen.rfind("fg"));
+    tmux.key("C-c");
+    tmux.wait("an empty composer", |screen| !screen[screen.rfind("fg").unwrap()..].contains("a draft"));
+}
+
+#[test]
+fn a_paste_of_5000_lines_is_one_token_and_sends_nothing() {
+    let home = Home::new();
+    let Some(tmux) = open(&home) else { return };
+    let text: String = (0..5000).map(|line| format!("line {line}\n")).collect();
+    tmux.paste(&text);
+    let screen = tmux.wait_for("[pasted 500");
+    assert!(!screen.contains("line 17"), "{screen}");
+}
+
+#[test]
+fn a_change_of_the_size_keeps_what_was_said() {
+    let home = Home::new();
+    home.write("long.txt", &(0..40).map(|line| format!("line {line} of the file\n")).collect::<String>());
+    let Some(tmux) = open(&home) else { return };
+    tmux.say("run `cat long.txt`");
+    tmux.wait_for("line 39 of the file");
+    for (columns, rows) in [(50, 20), (120, 40), (30, 12), (80, 24)] {
+        tmux.resize(columns, rows);
+        tmux.wait("the composer", |screen| screen.contains("guardian"));
+    }
+    let everything = tmux.everything();
+    assert_eq!(everything.matches("run `cat long.txt`").count(), 1, "{everything}");
+}
+
+/// The process of `tiller` below the window's shell.
+fn pid_of_tiller(tmux: &Tmux) -> rustix::process::Pid {
+    let mut below = vec![tmux.property("#{pane_pid}")];
+    while let Some(pid) = below.pop() {
+        if std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap().trim() == "tiller" {
+            return rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+        }
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        below.extend(children.split_whitespace().map(str::to_owned));
+    }
+    panic!("tiller does not run in the window");
+}
