@@ -1,6 +1,6 @@
 //! Builds the binary of a release.
 
-use super::{Release, target::Target};
+use super::{release::Release, target::Target};
 use crate::process::{capture, command, command_line, root, target_dir};
 use anyhow::{Result, bail};
 use std::path::PathBuf;

@@ -1,18 +1,15 @@
 //! The files that concern all targets: sums, installer, formula, npm's main package and the
 //! registry entry. They follow from the archives that are in the directory.
 
-use super::{Release, homebrew, installer, npm, registry, target::Target};
+use super::{
+    homebrew, installer, npm, registry,
+    release::Release,
+    target::{Archive, Target},
+};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
-
-/// An archive in the directory.
-pub(super) struct Archive {
-    pub(super) target: &'static Target,
-    pub(super) file: String,
-    pub(super) sha256: String,
-}
 
 /// Renews the common files.
 pub(super) fn collect(out: &Path, release: &Release) -> Result<()> {
@@ -58,7 +55,7 @@ fn files(directory: &Path) -> Result<Vec<String>> {
     for entry in entries {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            names.push(super::name(&entry.path()));
+            names.push(super::release::name(&entry.path()));
         }
     }
     names.sort();

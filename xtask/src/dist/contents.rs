@@ -1,6 +1,6 @@
 //! What every package of a target consists of.
 
-use super::{Release, archive::Entry, licences, sbom, target::Target};
+use super::{archive::Entry, licences, release::Release, sbom, target::Target};
 use crate::process::{capture, command, root};
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -82,7 +82,7 @@ fn schemas(from: &Path, to: &str) -> Result<Vec<Entry>> {
     for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            entries.push(Entry::new(format!("{to}/{}", super::name(&path)), fs::read(&path)?));
+            entries.push(Entry::new(format!("{to}/{}", super::release::name(&path)), fs::read(&path)?));
         }
     }
     Ok(entries)

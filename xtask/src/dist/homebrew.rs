@@ -1,6 +1,6 @@
 //! The formula for Homebrew.
 
-use super::{Release, collect::Archive};
+use super::{release::Release, target::Archive};
 use crate::process::root;
 use anyhow::Result;
 use std::collections::BTreeMap;

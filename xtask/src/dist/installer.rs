@@ -1,6 +1,6 @@
 //! The shell installer of a version.
 
-use super::Release;
+use super::release::Release;
 use crate::process::root;
 use anyhow::{Result, bail};
 use std::fs;

@@ -40,7 +40,7 @@ fn files(directory: &Path) -> Result<Vec<String>> {
     let mut paths: Vec<_> = fs::read_dir(directory)?.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let is_licence = |path: &Path| {
-        let name = super::name(path).to_uppercase();
+        let name = super::release::name(path).to_uppercase();
         NAMES.iter().any(|start| name.starts_with(start)) && !name.ends_with(".RS") && path.is_file()
     };
     let texts = paths.iter().filter(|path| is_licence(path)).filter_map(|path| fs::read(path).ok());

@@ -4,9 +4,9 @@
 //! `npm install --ignore-scripts` is enough.
 
 use super::{
-    Release,
     archive::{self, Entry},
     contents::Contents,
+    release::Release,
     target::{TARGETS, Target},
 };
 use crate::process::root;

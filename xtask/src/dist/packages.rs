@@ -1,10 +1,10 @@
 //! The files of one target: the archive, the list of crates, npm's package and the wheel.
 
 use super::{
-    Release,
     archive::{self, Entry},
     contents::Contents,
     npm,
+    release::Release,
     target::Target,
     wheel,
 };

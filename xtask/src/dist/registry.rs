@@ -1,6 +1,6 @@
 //! The entry of the agent registry, from which editors install agents, and its rules.
 
-use super::{Release, collect::Archive};
+use super::{release::Release, target::Archive};
 use crate::process::root;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ pub(super) fn write(release: &Release, archives: &[Archive], directory: &Path) -
         .context("packaging/registry/tiller/agent.json")?;
     let icon = fs::read_to_string(source.join("icon.svg"))?;
     let entry = entry(base, release, archives);
-    let folder = super::name(directory);
+    let folder = super::release::name(directory);
     let mut problems = problems(&entry, &folder, &release.version);
     problems.extend(icon_problems(&icon));
     if !problems.is_empty() {

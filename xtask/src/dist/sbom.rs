@@ -1,7 +1,7 @@
 //! The crates that are compiled into the binary of a target, and their list in the format
 //! CycloneDX.
 
-use super::{Release, target::Target};
+use super::{release::Release, target::Target};
 use crate::process::{capture, command, root};
 use anyhow::{Context, Result};
 use serde::Deserialize;

@@ -80,6 +80,13 @@ pub(super) const TARGETS: [Target; 6] = [
     },
 ];
 
+/// An archive of a release.
+pub(super) struct Archive {
+    pub(super) target: &'static Target,
+    pub(super) file: String,
+    pub(super) sha256: String,
+}
+
 impl Target {
     /// Returns the target of this name.
     pub(super) fn named(triple: &str) -> Result<&'static Self> {

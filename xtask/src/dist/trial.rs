@@ -4,7 +4,11 @@
 mod initialize;
 mod shell;
 
-use super::{Options, Release, target::Target};
+use super::{
+    make::{Options, make},
+    release::{Release, name},
+    target::Target,
+};
 use crate::arguments::Arguments;
 use crate::ci::pip_install;
 use crate::process::{capture, command, command_line, debug_binary, target_dir};
@@ -65,8 +69,8 @@ fn play(binary: &Path) -> Result<()> {
         collect: false,
         fast: true,
     };
-    super::make(&options, &release)?;
-    let kinds: [(&str, fn(&Trial) -> Result<Outcome>); 6] = [
+    make(&options, &release)?;
+    let kinds: [(&str, Play); 6] = [
         ("installer", shell::try_installer),
         ("npm", npm),
         ("pip", pip),
@@ -85,6 +89,9 @@ fn play(binary: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+/// Installs and starts one kind of package.
+type Play = fn(&Trial) -> Result<Outcome>;
 
 /// What came of a trial that did not fail.
 enum Outcome {
@@ -121,8 +128,8 @@ impl Trial<'_> {
     fn find(&self, start: &str, end: &str) -> Result<PathBuf> {
         let files = fs::read_dir(self.out)?.flatten().map(|entry| entry.path());
         let fits = |path: &PathBuf| {
-            let name = super::name(path);
-            name.starts_with(start) && name.ends_with(end)
+            let file = name(path);
+            file.starts_with(start) && file.ends_with(end)
         };
         files.into_iter().find(fits).with_context(|| format!("there is no file {start}…{end}"))
     }
@@ -149,11 +156,11 @@ fn npm(trial: &Trial) -> Result<Outcome> {
     if !has("npm") {
         return Ok(Outcome::Skipped("npm is not installed".to_owned()));
     }
-    let Release { npm: name, version, .. } = trial.release;
+    let Release { npm: package, version, .. } = trial.release;
     let mut install = trial.command("npm");
     install.args(["install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
-    install.arg(trial.file(&format!("{name}-{version}.tgz")));
-    install.arg(trial.file(&format!("{name}-{}-{version}.tgz", trial.target.npm_suffix())));
+    install.arg(trial.file(&format!("{package}-{version}.tgz")));
+    install.arg(trial.file(&format!("{package}-{}-{version}.tgz", trial.target.npm_suffix())));
     capture(&mut install)?;
     let mut installed = trial.command(trial.home.join("node_modules/.bin/tiller"));
     installed.arg("acp");
@@ -165,7 +172,7 @@ fn npm(trial: &Trial) -> Result<Outcome> {
     let mut wrong = trial.command(trial.home.join("node_modules/.bin/tiller"));
     let code = wrong.arg("--no-such-option").output()?.status.code();
     let mut direct = trial
-        .command(trial.home.join(format!("node_modules/{name}-{}/bin/tiller", trial.target.npm_suffix())));
+        .command(trial.home.join(format!("node_modules/{package}-{}/bin/tiller", trial.target.npm_suffix())));
     ensure!(
         code == direct.arg("--no-such-option").output()?.status.code(),
         "the launcher ended with {code:?}"

@@ -1,6 +1,6 @@
 //! PyPI: a wheel with the binary as a script, so that `pip` and `uvx` install a program.
 
-use super::{Release, archive::Entry, contents::Contents, target::Target};
+use super::{archive::Entry, contents::Contents, release::Release, target::Target};
 use anyhow::{Context, Result};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
@@ -62,8 +62,8 @@ pub(super) fn write(
     Ok(path)
 }
 
-/// The platform of the wheel. A binary that is linked with glibc runs where glibc is at least as new
-/// as the newest symbol that it needs.
+/// The platform of the wheel. A binary that is linked with glibc runs where glibc is at least as
+/// new as the newest symbol that it needs.
 fn platform(target: &Target, binary: &[u8]) -> Result<String> {
     if let Some(known) = target.wheel {
         return Ok(known.to_owned());

@@ -156,7 +156,7 @@ pub fn leases(path: &Path) -> Result<Vec<SessionLease>, StoreError> {
         let leased = leased?;
         let is_alive = is_alive(&leased, &holder_lock);
         let holder = LeaseHolder { pid: leased.pid, host: leased.host, since: leased.since };
-        Some(SessionLease { session: SessionId(session.into()), holder, is_alive })
+        Some(SessionLease { session: SessionId(session), holder, is_alive })
     });
     Ok(leases.collect())
 }

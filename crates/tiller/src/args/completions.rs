@@ -1,6 +1,5 @@
 //! The arguments of `tiller completions`, `tiller man` and the hidden `tiller __complete`.
 
-use crate::completions::Kind;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -38,12 +37,38 @@ pub(crate) struct ManArgs {
     pub(crate) command: Vec<String>,
 }
 
+/// What an argument names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompletedKind {
+    /// Models, as PROVIDER/NAME.
+    Models,
+    /// Ids of stored sessions, with their titles.
+    Sessions,
+    /// Names of settings.
+    Settings,
+    /// Values of the setting that is given.
+    Values,
+    /// MCP servers.
+    Servers,
+    /// Integrations.
+    Integrations,
+    /// Functions of integrations.
+    Functions,
+}
+
+impl CompletedKind {
+    /// The word for `__complete`.
+    pub(crate) fn word(self) -> String {
+        self.to_possible_value().expect("no kind is hidden").get_name().to_owned()
+    }
+}
+
 /// The arguments of `tiller __complete`.
 #[derive(Debug, Args)]
 pub(crate) struct CompleteArgs {
     /// The kind of values.
     #[arg(value_enum)]
-    pub(crate) kind: Kind,
+    pub(crate) kind: CompletedKind,
     /// The setting, for its values; then what the value begins with.
     #[arg(num_args = 0..=2, allow_hyphen_values = true)]
     pub(crate) words: Vec<String>,

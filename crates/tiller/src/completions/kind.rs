@@ -1,26 +1,7 @@
 //! Arguments whose values only this machine knows.
 
-use crate::args::Cli;
-use clap::{Arg, Command, CommandFactory as _, ValueEnum};
-
-/// What an argument names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    /// Models, as PROVIDER/NAME.
-    Models,
-    /// Ids of stored sessions, with their titles.
-    Sessions,
-    /// Names of settings.
-    Settings,
-    /// Values of the setting that is given.
-    Values,
-    /// MCP servers.
-    Servers,
-    /// Integrations.
-    Integrations,
-    /// Functions of integrations.
-    Functions,
-}
+use crate::args::{Cli, CompletedKind as Kind};
+use clap::{Arg, Command, CommandFactory as _};
 
 /// An argument that is completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,13 +19,6 @@ pub(super) enum Place {
     Option { long: String, short: Option<char> },
     /// At a position, counted from 1.
     Position(usize),
-}
-
-impl Kind {
-    /// The word for `__complete`.
-    pub(super) fn word(self) -> String {
-        self.to_possible_value().expect("no kind is hidden").get_name().to_owned()
-    }
 }
 
 /// Returns every completed argument of the command line.
@@ -118,6 +92,7 @@ fn of_position(command: &str, id: &str, index: usize) -> Option<Kind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::ValueEnum as _;
 
     #[test]
     fn each_kind_completes_an_argument() {

@@ -10,7 +10,6 @@ mod kind;
 mod values;
 mod zsh;
 
-pub(crate) use kind::Kind;
 pub(crate) use values::{Sources, lines};
 
 use crate::args::{Cli, Shell};

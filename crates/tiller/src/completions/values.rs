@@ -1,8 +1,8 @@
 //! The values of `tiller __complete`: from files, without the network, and without starting
 //! anything.
 
-use super::Kind;
 use crate::{
+    args::CompletedKind as Kind,
     config::{Item, KEYS, Takes, description},
     directories::sessions_file,
     environment::Environment,

@@ -122,8 +122,7 @@ fn cut(text: &str, section: &str, name: &str) -> Option<String> {
         }
     }
     let mut after = text.to_owned();
-    let mut gaps = vec![start..end];
-    gaps.extend(rest);
+    let mut gaps: Vec<_> = rest.into_iter().chain(std::iter::once(start..end)).collect();
     gaps.sort_by_key(|gap| std::cmp::Reverse(gap.start));
     gaps.into_iter().for_each(|gap| after.replace_range(gap, ""));
     Some(after)

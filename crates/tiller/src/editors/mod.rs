@@ -1,7 +1,7 @@
 //! Editors that can start this program: their settings files, and the entry that names it.
 //!
 //! Settings in JSON are edited as text ([`jsonc`]). Neovim and Emacs are configured by programs in
-//! Lua and Lisp, which nobody but their owner can edit safely: for them there is a block to paste.
+//! Lua and Lisp, which only their owner can edit safely: for them there is a block to paste.
 
 mod block;
 mod entry;

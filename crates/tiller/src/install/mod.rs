@@ -25,7 +25,7 @@ const BACKUP: &str = ".tiller-backup";
 /// The result of `tiller install EDITOR`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Installed {
-    /// The editor, such as `zed`.
+    /// The editor, by its word on the command line.
     editor: &'static str,
     /// The settings file.
     file: String,

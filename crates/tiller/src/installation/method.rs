@@ -10,12 +10,12 @@ pub(crate) enum Method {
     Installer,
     Cargo,
     Npm,
-    /// A run of `npx`, which installs nothing for good.
+    /// A run of `npx`, which installs nothing permanently.
     Npx,
     Pip,
     Pipx,
     Uv,
-    /// A run of `uvx`, which installs nothing for good.
+    /// A run of `uvx`, which installs nothing permanently.
     Uvx,
     Brew,
     Nix,

@@ -12,7 +12,7 @@ use system::{AbsPath, Command, Confinement, Output, System, read_program, write_
 /// The version that the last update replaced, in the data directory.
 const PREVIOUS: &str = "previous-tiller";
 
-/// Installs a program, after it has said that it is the expected version.
+/// Installs a program, after it has reported the expected version.
 pub(super) async fn install(
     system: &dyn System,
     directories: &Directories,

@@ -11,7 +11,7 @@ use std::{
     io::{BufRead as _, BufReader, Write as _},
     net::TcpListener,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 const TARGET: &str = "test-target";
@@ -100,7 +100,7 @@ fn installed(url: &str, key: Option<String>) -> (Home, PathBuf) {
 }
 
 /// What changes with each write of a file: reading a debug binary takes long.
-fn stamp(file: &PathBuf) -> (u64, u64, i64) {
+fn stamp(file: &Path) -> (u64, u64, i64) {
     let metadata = file.metadata().unwrap();
     (metadata.ino(), metadata.len(), metadata.mtime_nsec())
 }

@@ -17,8 +17,9 @@ use crate::{
     theme::Theme,
 };
 use agent::{
-    Content, Description, MessageId, Mode, PermissionMode, PermissionOutcome, PermissionRequest, PromptOutcome,
-    SessionEvent, SessionId, SessionState, StopReason, ToolCallId, ToolKind, TurnEnd, TurnId, Usage,
+    Content, Description, MessageId, Mode, PermissionMode, PermissionOutcome, PermissionRequest,
+    PromptOutcome, SessionEvent, SessionId, SessionState, StopReason, ToolCallId, ToolKind, TurnEnd, TurnId,
+    Usage,
 };
 use proptest::prelude::*;
 use std::time::Duration;
@@ -272,7 +273,10 @@ fn an_answer_is_committed_once_and_the_status_stays_below() {
     let mut person = Person::new();
     person.turn_begins();
     let id = MessageId("msg_1".to_owned());
-    person.event(SessionEvent::UserMessage { id: MessageId("msg_0".to_owned()), content: vec![Content::text("hi")] });
+    person.event(SessionEvent::UserMessage {
+        id: MessageId("msg_0".to_owned()),
+        content: vec![Content::text("hi")],
+    });
     for piece in ["First para", "graph.\n\nSecond", " paragraph."] {
         person.event(SessionEvent::MessageDelta { id: id.clone(), text: piece.to_owned() });
         person.frame();
@@ -334,8 +338,12 @@ fn any_key() -> impl Strategy<Value = Key> {
             Just(KeyCode::Down), Just(KeyCode::PageUp), Just(KeyCode::Backspace), Just(KeyCode::Left),
         ],
     ];
-    (codes, prop::bool::weighted(0.2), prop::bool::weighted(0.1))
-        .prop_map(|(code, ctrl, shift)| Key { code, ctrl, alt: false, shift })
+    (codes, prop::bool::weighted(0.2), prop::bool::weighted(0.1)).prop_map(|(code, ctrl, shift)| Key {
+        code,
+        ctrl,
+        alt: false,
+        shift,
+    })
 }
 
 proptest! {

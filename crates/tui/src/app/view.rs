@@ -121,9 +121,8 @@ impl App {
         // On a low screen the first rows give way: rule, turn, plan, and then those of a question.
         let surplus = (rows.len() + composer.rows.len() + 1).saturating_sub(most).min(rows.len());
         rows.drain(..surplus);
-        cursor = cursor.and_then(|(column, row)| {
-            Some((column, row.checked_sub(u16::try_from(surplus).ok()?)?))
-        });
+        cursor =
+            cursor.and_then(|(column, row)| Some((column, row.checked_sub(u16::try_from(surplus).ok()?)?)));
         if cursor.is_none() && !matches!(self.overlay, Overlay::Work(_)) && !self.asks.has_focus() {
             cursor = below(composer.cursor, rows.len());
         }

@@ -14,7 +14,8 @@ mod single;
 pub(super) use candidate::Candidate;
 
 use crate::{
-    Effect, Item, LanguageModel, ModelResponse, SessionEvent, StoreError, ToolResult, ToolSpec, ToolStatus, Usage,
+    Effect, Item, LanguageModel, ModelResponse, SessionEvent, StoreError, ToolResult, ToolSpec, ToolStatus,
+    Usage,
     gate::Ruling,
     repair::Known,
     session::{Session, controls::Controls},
@@ -102,9 +103,7 @@ impl Calls<'_> {
         cancel: &CancellationToken,
     ) -> Option<Ruling> {
         match self.rule_on(candidate, cancel).await? {
-            Ok(ruling) if ruling.denial().is_none() => {
-                Some(self.ask_hooks(candidate, ruling, cancel).await)
-            }
+            Ok(ruling) if ruling.denial().is_none() => Some(self.ask_hooks(candidate, ruling, cancel).await),
             Ok(ruling) => Some(ruling),
             Err(error) => {
                 if !cancel.is_cancelled() {
