@@ -98,7 +98,7 @@ pub use model::{
 pub use policy::found::found_rules;
 pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
-    check_tool_pattern, tool_names,
+    check_tool_pattern, rules_that_allow, tool_names,
 };
 pub use prompt::{ShownProject, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};

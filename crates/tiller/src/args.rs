@@ -11,6 +11,7 @@ mod install;
 mod integrations;
 mod mcp;
 mod memory;
+mod prompt;
 mod providers;
 mod read;
 mod secrets;
@@ -34,6 +35,7 @@ pub(crate) use mcp::{
     Add, Called, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
 pub(crate) use memory::{MemoryCommand, MemoryFilter};
+pub(crate) use prompt::{OutputFormat, PrintArgs, ScreenMode};
 pub(crate) use providers::{
     AuthCommand, AuthLogin, ConfigureProvider, CustomCommand, ModelsOf, ProvidersCommand,
 };
@@ -259,58 +261,6 @@ pub(crate) enum Events {
     Tiller,
     /// Always, as `kosmokrator/…`.
     Kosmokrator,
-}
-
-/// The arguments of `tiller -p PROMPT`.
-#[derive(Debug, Default, Args)]
-#[command(group = clap::ArgGroup::new("prompt_given").multiple(true))]
-pub(crate) struct PrintArgs {
-    /// Run one prompt without an editor and print the answer; `-` (or nothing) reads the prompt
-    /// from stdin. Piped input is appended to a given prompt.
-    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, group = "prompt_given")]
-    pub(crate) print: Option<Option<String>>,
-    /// The prompt, if it does not follow `-p` directly or `-p` is omitted.
-    #[arg(value_name = "PROMPT", group = "prompt_given")]
-    pub(crate) prompt: Vec<String>,
-    /// The output format.
-    #[arg(short, long, value_enum, default_value_t = OutputFormat::Text, requires = "prompt_given")]
-    pub(crate) output_format: OutputFormat,
-    #[command(flatten)]
-    pub(crate) session: SessionArgs,
-    /// Maximum number of model requests; beyond it the exit code is 2.
-    #[arg(short = 't', long, value_name = "N", requires = "prompt_given", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_turns: Option<u32>,
-    /// Time limit in seconds; beyond it the exit code is 2.
-    #[arg(long, value_name = "SECONDS", requires = "prompt_given", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) timeout: Option<u64>,
-    /// Continue the most recent session of this directory.
-    #[arg(short = 'c', long = "continue", visible_alias = "resume", requires = "prompt_given", conflicts_with_all = ["session_id", "no_session"])]
-    pub(crate) resume: bool,
-    /// Continue this session.
-    #[arg(long = "session", value_name = "ID", requires = "prompt_given", conflicts_with = "no_session")]
-    pub(crate) session_id: Option<String>,
-    /// Take the session over from another process that has it open; that process can no longer
-    /// write to it.
-    #[arg(long, requires = "prompt_given", conflicts_with = "no_session")]
-    pub(crate) take_over: bool,
-    /// Text added to the system prompt.
-    #[arg(long, value_name = "TEXT", requires = "prompt_given")]
-    pub(crate) append_system_prompt: Option<String>,
-    /// Store nothing about this session.
-    #[arg(long, requires = "prompt_given")]
-    pub(crate) no_session: bool,
-}
-
-/// The output format of `-p`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// The answer's text as it is generated.
-    #[default]
-    Text,
-    /// One JSON object at the end.
-    Json,
-    /// One JSON object per line, as events occur.
-    StreamJson,
 }
 
 /// The arguments of `tiller demo`.

@@ -11,7 +11,15 @@ pub(crate) const STDIN_BYTES: u64 = 4 * 1024 * 1024;
 /// How long to wait for the first byte on stdin when a prompt was given as an argument.
 pub(crate) const STDIN_WAIT: Duration = Duration::from_secs(3);
 /// The largest prompt that is read from stdin, in bytes.
-pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
+pub(crate) const PROMPT_BYTES: u64 = 10 * 1024 * 1024;
+/// The largest image of `--image`, in bytes; models' providers refuse larger ones.
+pub(crate) const PROMPT_IMAGE_BYTES: usize = 3_750_000;
+/// How many mistakes of an answer against `--output-schema` the model is shown.
+pub(crate) const SCHEMA_ERRORS: usize = 10;
+/// How often the line about the progress of a run is drawn.
+pub(crate) const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+/// How many sessions are suggested for an id that matches none.
+pub(crate) const NEAREST_SESSIONS: usize = 3;
 /// How long a cancelled turn may take to settle before the run ends without it.
 pub(crate) const SETTLE: Duration = Duration::from_secs(5);
 /// The delay between the start and the discovery of local model servers, so that the editor's

@@ -61,6 +61,7 @@ const ALL: &[(&str, Measurement)] = &[
     ("sessions", sessions::measure),
     ("subagents", subagents::measure),
     ("tui", tui::measure),
+    ("tui session", tui::long_session),
 ];
 
 /// Takes all figures, or those of the measurement `only`, `runs` times each.

@@ -6,6 +6,7 @@
 //! command), project boundary, session grant, tool lists, permission mode. A later rule never
 //! overrules a denial, and a grant never answers a question that is asked in every mode.
 
+mod advice;
 mod commands;
 mod confinement;
 pub(crate) mod found;
@@ -25,6 +26,7 @@ mod severity;
 mod shell;
 mod table;
 
+pub use advice::rules_that_allow;
 pub use confinement::SandboxOptions;
 pub(crate) use confinement::{Bounds, CommandConfinement, expected, sandbox};
 pub(crate) use grants::{Grants, label, scope};

@@ -29,6 +29,11 @@ pub struct RuntimeOptions {
 /// What models are sent beside the conversation.
 #[derive(Debug, Clone, Default)]
 pub struct PromptOptions {
+    /// The system prompt of new sessions, instead of the built-in one.
+    pub system_prompt: Option<String>,
+    /// JSON Schema, an object, that the last answer of a turn should follow. Models whose servers
+    /// do not support schemas ignore it.
+    pub answer_schema: Option<serde_json::Value>,
     /// Text added to the system prompt.
     pub append_system_prompt: Option<String>,
     /// How sessions use memories.

@@ -58,7 +58,8 @@ impl Turn<'_> {
             return prefix.clone();
         }
         let profile = prompt::profile(model);
-        let mut system = profile.system.to_owned();
+        let own = self.session.settings().prompt.system_prompt.clone();
+        let mut system = own.unwrap_or_else(|| profile.system.to_owned());
         if let Some(append) = appended(self.session) {
             system.push_str(&format!("\n{append}\n"));
         }

@@ -94,6 +94,7 @@ impl Turn<'_> {
             self.read_ahead(model.info(), prompt, &self.controls.state()).await;
         }
         let mut request = self.frame(model.info(), &self.controls.state());
+        request.answer_schema = self.session.settings().prompt.answer_schema.clone();
         let around = measure::around(&request);
         let messages = self.session.conversation().history().messages().len();
         self.make_room(&SummaryContext { model: model.as_ref(), around }).await?;

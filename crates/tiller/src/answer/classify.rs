@@ -4,7 +4,7 @@ use crate::{
     config::ConfigError,
     failure::{Failure, Kind, exit_of},
 };
-use agent::{ModelError, SessionError, StoreError};
+use agent::{ModelError, SessionError, StoreError, TurnError};
 use integrations::{Blocked, CallError};
 
 /// Returns the failure that an error stands for: its own, wherever it is in the chain, or one
@@ -31,6 +31,15 @@ fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
             SessionError::OtherFolder { .. } | SessionError::Subagent { .. } => Some(Kind::Usage),
             SessionError::Closed => Some(Kind::Internal),
         };
+    }
+    if let Some(error) = cause.downcast_ref::<TurnError>() {
+        return Some(match error {
+            TurnError::Model(error) => of_model(error),
+            TurnError::Store(error) => of_store(error),
+            TurnError::BadPrompt(_) => Kind::Usage,
+            TurnError::QueueFull(_) => Kind::Busy,
+            TurnError::Closed | TurnError::Panicked(_) => Kind::Internal,
+        });
     }
     if let Some(error) = cause.downcast_ref::<ModelError>() {
         return Some(of_model(error));

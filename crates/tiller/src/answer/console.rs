@@ -63,6 +63,11 @@ impl Console {
         self.json
     }
 
+    /// Whether notes are left out.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Whether a question can be asked: on a terminal, without `--json` and `--no-input`.
     pub(crate) fn may_ask(&self) -> bool {
         self.asks

@@ -32,8 +32,9 @@ mod console;
 mod output;
 pub(crate) mod schemas;
 
+pub(crate) use classify::failure_of;
 pub(crate) use colour::ColourWhen;
 pub(crate) use console::{Console, Wishes};
-pub(crate) use output::Answer;
+pub(crate) use output::{Answer, failed};
 
 pub(crate) use crate::failure::{Failure, Kind};

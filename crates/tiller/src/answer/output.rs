@@ -76,7 +76,7 @@ impl Answer {
 }
 
 /// Returns the object of a failure.
-pub(super) fn failed(failure: &Failure) -> Value {
+pub(crate) fn failed(failure: &Failure) -> Value {
     let object = Failed {
         v: VERSION,
         success: false,

@@ -10,7 +10,7 @@ use crate::{
     keys::StoredKeys,
     options::{Directories, HookOptions, NO_ALLOW_LIST, Network, Options, ProjectHook},
 };
-use agent::{Mode, PermissionMode};
+use agent::{Mode, PermissionMode, PermissionRule};
 use std::collections::BTreeMap;
 use system::AbsPath;
 
@@ -20,7 +20,11 @@ pub(crate) struct Flags {
     pub(crate) model: Option<String>,
     pub(crate) mode: Option<Mode>,
     pub(crate) permission_mode: Option<PermissionMode>,
+    pub(crate) system_prompt: Option<String>,
     pub(crate) append_system_prompt: Option<String>,
+    pub(crate) answer_schema: Option<serde_json::Value>,
+    pub(crate) allow: Vec<PermissionRule>,
+    pub(crate) deny: Vec<PermissionRule>,
     pub(crate) max_turns: Option<u32>,
     pub(crate) record: Option<AbsPath>,
 }
@@ -200,6 +204,15 @@ fn apply_flags(options: &mut Options, flags: Flags) {
     if let Some(text) = flags.append_system_prompt {
         options.append_prompt(&text);
     }
+    if let Some(text) = flags.system_prompt {
+        options.session.prompt.system_prompt = Some(text);
+    }
+    options.session.prompt.answer_schema = flags.answer_schema;
+    let home = options.directories.home.clone();
+    let at_home =
+        |rules: Vec<PermissionRule>| rules.into_iter().map(|rule| rule.at_home(&home)).collect::<Vec<_>>();
+    options.permissions.rules.allow.extend(at_home(flags.allow));
+    options.permissions.rules.deny.extend(at_home(flags.deny));
     options.session.limits.turn_requests = flags.max_turns.unwrap_or(options.session.limits.turn_requests);
     options.record = flags.record;
 }

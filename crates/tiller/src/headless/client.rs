@@ -1,9 +1,10 @@
 //! The client of a headless run, where no user can answer.
 
-use super::output::Output;
+use super::{output::Output, progress::Progress};
 use crate::streams;
-use ::integrations::WebUrl;
-use agent::{Client, PermissionOutcome, PermissionRequest, PermissionRule, SessionEvent};
+use agent::{
+    Client, PermissionOutcome, PermissionRequest, PermissionRule, SessionEvent, one_line, rules_that_allow,
+};
 use async_trait::async_trait;
 use std::{
     io::Write,
@@ -20,24 +21,36 @@ pub(crate) type SharedOutput = Arc<Mutex<Output<Box<dyn Write + Send>>>>;
 /// stands still. A signal and the time limit of the run end both waits.
 pub(crate) struct HeadlessClient {
     output: SharedOutput,
+    progress: Option<Arc<Progress>>,
 }
 
 impl HeadlessClient {
     /// Creates a client that prints to `output`.
     pub(crate) fn new(output: SharedOutput) -> Self {
-        Self { output }
+        Self { output, progress: None }
+    }
+
+    /// Shows the progress on standard error too.
+    pub(crate) fn with_progress(self, progress: Arc<Progress>) -> Self {
+        Self { progress: Some(progress), ..self }
     }
 }
 
 #[async_trait]
 impl Client for HeadlessClient {
     fn notify(&self, event: &SessionEvent) {
+        if let Some(progress) = &self.progress {
+            progress.event(event);
+        }
         with(&self.output, |output| output.event(event));
     }
 
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
         let message = denial(&request);
-        tracing::warn!("{message}");
+        if let Some(progress) = &self.progress {
+            progress.erase();
+        }
+        crate::screen::note(&format!("tiller: {}", one_line(&message)));
         with(&self.output, |output| output.error(&message));
         PermissionOutcome::RejectOnce
     }
@@ -60,14 +73,18 @@ pub(crate) fn with<T>(
 }
 
 fn denial(request: &PermissionRequest) -> String {
-    let advice = match fetch_rule(request) {
-        Some(rule) => format!("To allow it, add {rule} to the setting permissions.allow."),
-        // Without a grant label no permission can be remembered, so the call asks in every mode.
-        None if request.grant_label.is_empty() => {
-            "It needs approval in every mode, so --yolo does not allow it: run it yourself, or allow it with the setting permissions.allow."
-                .to_owned()
-        }
-        None => {
+    // Without a grant label no permission can be remembered, so the call asks in every mode.
+    let asks_always = request.grant_label.is_empty();
+    let rules = rules_that_allow(&request.name, &request.raw_input, asks_always);
+    let flags: Vec<_> = rules.iter().map(flag).collect();
+    let advice = match (flags.is_empty(), asks_always) {
+        (false, true) => format!("It needs approval in every mode, so --yolo does not allow it. To allow it: {}", flags.join(" ")),
+        (false, false) => format!(
+            "To allow it: {}, or --permission-mode prometheus (--yolo), or the setting tools.default_permission_mode",
+            flags.join(" ")
+        ),
+        (true, true) => "It needs approval in every mode, so --yolo does not allow it: run it yourself.".to_owned(),
+        (true, false) => {
             "To allow it, pass --permission-mode prometheus (or --yolo), or set tools.default_permission_mode."
                 .to_owned()
         }
@@ -76,9 +93,7 @@ fn denial(request: &PermissionRequest) -> String {
     format!("{title} was denied: {question} No user can approve it in a headless run. {advice}")
 }
 
-/// Returns the rule that allows the host of a fetch, if the request is about one.
-fn fetch_rule(request: &PermissionRequest) -> Option<String> {
-    let url = request.raw_input.get("url").filter(|_| request.name == "web_fetch")?.as_str()?;
-    let rule = format!("web_fetch(domain:{})", WebUrl::parse(url).ok()?.host());
-    rule.parse::<PermissionRule>().ok().map(|rule| rule.to_string())
+/// Returns the flag with a rule, as it is typed in a shell.
+fn flag(rule: &PermissionRule) -> String {
+    format!("--allow '{}'", rule.to_string().replace('\'', r"'\''"))
 }

@@ -1,17 +1,26 @@
 //! `tiller -p PROMPT`: runs one prompt on the same runtime, without a user who could answer.
 
 pub(crate) mod client;
+pub(crate) mod given;
 pub(crate) mod output;
+mod progress;
 pub(crate) mod prompt;
 
-use crate::{args::OutputFormat, exit::Exit, limits, sessions, signals, streams};
-use agent::{
-    Content, CreateSession, Goal, GoalStatus, ListQuery, OpenSession, PromptOutcome, Runtime, SessionError,
-    SessionHandle, SessionId, StopReason, StoreError, Surface,
+use crate::{
+    answer::{Failure, Kind, failure_of},
+    args::OutputFormat,
+    exit::Exit,
+    limits, sessions, signals, streams,
 };
-use anyhow::{Context, Result, anyhow};
+use agent::{
+    Content, CreateSession, Goal, GoalStatus, ListQuery, ModelError, OpenSession, PromptOutcome, Runtime,
+    SessionError, SessionEvent, SessionHandle, SessionId, StopReason, StoreError, Surface, TurnError,
+};
+use anyhow::{Context, Result};
 use client::{HeadlessClient, SharedOutput, with};
-use output::{Output, RunEnd};
+use given::AnswerSchema;
+use output::{Output, RunEnd, RunStart};
+use progress::Progress;
 use std::{
     sync::{Arc, Mutex},
     time::{Instant, SystemTime},
@@ -20,8 +29,8 @@ use system::{AbsPath, System};
 
 /// The addition to the system prompt, so that the model can pass on how to get past a denial.
 pub(crate) const NO_USER: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
-                                 you from finishing, say so, and that the user can allow it with --permission-mode prometheus (or --yolo), or \
-                                 with the setting tools.default_permission_mode.";
+                                 you from finishing, say so, and that the user can allow it with the flag that the denial names: \
+                                 --allow RULE, or --permission-mode prometheus (or --yolo).";
 
 /// The error of a run without a model. The pilot runs a prompt only if it was chosen explicitly: it
 /// understands few prompts, and would report success without doing anything.
@@ -42,6 +51,28 @@ pub(crate) struct Run {
     pub(crate) take_over: bool,
     /// The model, mode and permission mode from flags; they apply to a continued session too.
     pub(crate) overrides: Overrides,
+    /// Images that follow the prompt.
+    pub(crate) images: Vec<Content>,
+    /// What the last answer must look like.
+    pub(crate) schema: Option<AnswerSchema>,
+    /// The models to use when the first fails, in order.
+    pub(crate) other_models: Vec<String>,
+    /// Whether to continue in a copy of the session.
+    pub(crate) fork: bool,
+    /// Further directories of the session.
+    pub(crate) directories: Vec<AbsPath>,
+    pub(crate) partial: bool,
+    /// How the progress is shown on standard error: over itself, as lines, or not at all.
+    pub(crate) progress: Option<ProgressKind>,
+}
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProgressKind {
+    /// One line that is drawn over itself, on a terminal.
+    Live,
+    /// A line for each call.
+    Lines,
 }
 
 /// The session of a run.
@@ -61,24 +92,38 @@ pub(crate) struct Overrides {
     pub(crate) model: Option<String>,
     pub(crate) mode: Option<agent::Mode>,
     pub(crate) permission_mode: Option<agent::PermissionMode>,
+    pub(crate) effort: Option<agent::Effort>,
 }
 
 /// Runs a prompt, prints the result to stdout and returns the exit code.
 pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<Exit> {
-    let output = Output::new(run.format, Box::new(crate::screen::stdout()) as Box<_>, now);
+    let output =
+        Output::new(run.format, Box::new(crate::screen::stdout()) as Box<_>, now).with_partial(run.partial);
     let output: SharedOutput = Arc::new(Mutex::new(output));
     signals::end_in_order();
     if let Some(deadline) = run.deadline {
         streams::wait_until(deadline);
     }
-    let client = Arc::new(HeadlessClient::new(Arc::clone(&output)));
+    let mut client = HeadlessClient::new(Arc::clone(&output));
+    let progress = run.progress.map(|kind| Arc::new(Progress::new(kind == ProgressKind::Live)));
+    if let Some(progress) = &progress {
+        client = client.with_progress(Arc::clone(progress));
+    }
+    let client = Arc::new(client);
     let begun = tokio::select! {
         begun = open_session(runtime, &run, Surface { client, system }) => begun.map(Ok),
         exit = asked_to_end(run.deadline) => Ok(Err(exit)),
     };
     let code = match begun {
         Ok(Ok(session)) => {
-            let turn = turn(&session, &run, &output).await;
+            begin(runtime, &session, &run, &output).await;
+            let turn = tokio::select! {
+                turn = turn(&session, &run, &output) => turn,
+                () = drawn(progress.as_deref()) => unreachable!("the line is drawn until the run ends"),
+            };
+            if let Some(progress) = &progress {
+                progress.erase();
+            }
             turn.with_context(|| format!("session {}", session.id()))
         }
         Ok(Err(exit)) => Ok(unfinished(&output, exit, "the turn had not started")),
@@ -88,8 +133,9 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
         tracing::warn!("sessions did not close in time");
     }
     code.or_else(|error| {
-        let exit = crate::failure::exit_of(&error);
-        with(&output, |output| output.failed(&format!("{error:#}"), exit));
+        let failure = failure_of(&error);
+        let exit = failure.exit;
+        with(&output, |output| output.failed(&failure));
         // The other formats have reported the error on stdout.
         if run.format == OutputFormat::Text { Err(error) } else { Ok(exit) }
     })
@@ -99,34 +145,68 @@ async fn open_session(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Re
     let id = match &run.session {
         SessionChoice::New => {
             if run.overrides.model.is_none() && runtime.is_unconfigured(&run.cwd).await {
-                return Err(anyhow!(NO_MODEL));
+                return Err(no_model());
             }
             let new = CreateSession {
                 cwd: run.cwd.clone(),
-                additional_directories: Vec::new(),
+                additional_directories: run.directories.clone(),
                 servers: Vec::new(),
             };
-            return Ok(runtime.create(new, |_| surface).await?);
+            let session = runtime.create(new, |_| surface).await?;
+            if let Some(effort) = run.overrides.effort {
+                session.set_effort(Some(effort)).await?;
+            }
+            return Ok(session);
         }
         SessionChoice::This(id) => sessions::resolve_session_id(runtime, id.as_str(), &run.cwd).await?,
         SessionChoice::Last => {
             let query = ListQuery { cwd: Some(run.cwd.clone()), limit: 1, ..ListQuery::default() };
             let page = runtime.list(query).await?;
             let last = page.sessions.into_iter().next();
-            last.with_context(|| format!("no session to continue in {}", run.cwd))?.id
+            let Some(last) = last else {
+                let what = format!("no session to continue in {}", run.cwd);
+                return Err(Failure::new(Kind::NotFound, what).next("tiller sessions list").into());
+            };
+            last.id
         }
     };
-    let how = OpenSession { take_over: run.take_over, ..OpenSession::default() };
-    let session = runtime.open(&id, how, |_| surface).await.map_err(|error| match error {
-        SessionError::Store(StoreError::Held { .. }) => anyhow!("{error} with --take-over"),
-        error => error.into(),
-    })?;
-    let Overrides { model, mode, permission_mode } = &run.overrides;
+    let opened = match run.fork {
+        true => {
+            let record = sessions::record(runtime, &id).await?;
+            let new = CreateSession {
+                cwd: record.cwd,
+                additional_directories: run.directories.clone(),
+                servers: Vec::new(),
+            };
+            runtime.fork(&id, new, |_| surface).await
+        }
+        false => {
+            let more = (!run.directories.is_empty()).then(|| run.directories.clone());
+            let how = OpenSession {
+                take_over: run.take_over,
+                additional_directories: more,
+                ..OpenSession::default()
+            };
+            runtime.open(&id, how, |_| surface).await
+        }
+    };
+    let session = match opened {
+        Ok(session) => session,
+        Err(SessionError::Store(StoreError::NotFound(_))) => {
+            return Err(sessions::not_found(runtime, &id).await);
+        }
+        Err(SessionError::Store(error @ StoreError::Held { .. })) => {
+            let what = format!("{error} with --take-over");
+            return Err(Failure::new(Kind::Busy, what).hint("--fork continues in a copy instead").into());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let Overrides { model, mode, permission_mode, effort } = &run.overrides;
     if model.is_none()
         && session.state().model == providers::pilot::ID
         && runtime.is_unconfigured(&run.cwd).await
     {
-        return Err(anyhow!(NO_MODEL));
+        return Err(no_model());
     }
     if let Some(model) = model {
         session.set_model(model).await?;
@@ -137,18 +217,86 @@ async fn open_session(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Re
     if let Some(mode) = permission_mode {
         session.set_permission_mode(*mode).await?;
     }
+    if let Some(effort) = effort {
+        session.set_effort(Some(*effort)).await?;
+    }
     Ok(session)
+}
+
+/// Prints the first line of stream-json.
+async fn begin(runtime: &Runtime, session: &SessionHandle, run: &Run, output: &SharedOutput) {
+    if run.format != OutputFormat::StreamJson {
+        return;
+    }
+    let state = session.state();
+    let mut tools = None;
+    // A session that continues has its tools already; without them the first request brings them.
+    if run.session != SessionChoice::New {
+        let mut found = |event: &SessionEvent| {
+            if let SessionEvent::Prefix(prefix) = event
+                && prefix.model == state.model
+            {
+                tools = Some(prefix.tools.iter().map(|tool| tool.name.to_string()).collect());
+            }
+        };
+        if let Err(error) = runtime.replay(session.id(), &mut found).await {
+            tracing::warn!("the tools of the session are not known: {error}");
+        }
+    }
+    let start = RunStart {
+        session: session.id().to_string(),
+        model: state.model,
+        mode: state.mode.id(),
+        permission_mode: state.permission_mode.id(),
+        cwd: session.cwd().to_string(),
+        tools,
+    };
+    with(output, |output| output.begin(&start));
+}
+
+/// Draws the line about the progress, for as long as it is polled.
+async fn drawn(progress: Option<&Progress>) {
+    let Some(progress) = progress else { return std::future::pending().await };
+    loop {
+        progress.draw();
+        tokio::time::sleep(limits::PROGRESS_INTERVAL).await;
+    }
 }
 
 async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Result<Exit> {
     let started = Instant::now();
-    let (outcome, ended_by) = match run_prompt(session, run).await? {
+    let mut prompt = vec![Content::text(run.prompt.clone())];
+    prompt.extend(run.images.iter().cloned());
+    let (mut outcome, mut ended_by) = match with_fail_over(session, run, prompt).await? {
         PromptResult::Outcome(outcome, ended_by) => (outcome, ended_by),
-        PromptResult::Unsettled(exit) => {
-            let waited = format!("the cancelled turn did not settle in {} s", limits::SETTLE.as_secs());
-            return Ok(unfinished(output, exit, &waited));
-        }
+        PromptResult::Unsettled(exit) => return Ok(unsettled(output, exit)),
     };
+    let mut value = None;
+    if let (Some(schema), None, StopReason::EndTurn) = (&run.schema, ended_by, outcome.stop_reason) {
+        let checked = with(output, |output| schema.parse(output.last_text()));
+        let checked = match checked {
+            Ok(value) => Ok(value),
+            Err(why) => {
+                let again = format!(
+                    "Your last message could not be used: {why}. Send the corrected JSON value and nothing else."
+                );
+                match run_prompt(session, run, vec![Content::text(again)]).await? {
+                    PromptResult::Unsettled(exit) => return Ok(unsettled(output, exit)),
+                    PromptResult::Outcome(second, by) => {
+                        (outcome.stop_reason, ended_by) = (second.stop_reason, by);
+                        outcome.usage += second.usage;
+                        outcome.requests += second.requests;
+                        with(output, |output| schema.parse(output.last_text()))
+                    }
+                }
+            }
+        };
+        match checked {
+            Ok(checked) => value = Some(checked),
+            Err(why) if ended_by.is_none() => return Err(AnswerSchema::failure(&why).into()),
+            Err(_) => {}
+        }
+    }
     let goal = with(output, |output| output.goal().cloned());
     let exit = match (ended_by, outcome.stop_reason) {
         (Some(exit), _) => exit,
@@ -163,7 +311,7 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
             None => reason(exit, outcome.stop_reason, run),
         };
         if let Some(message) = message {
-            tracing::warn!("{message}");
+            crate::screen::note(&format!("tiller: {message}"));
             output.error(&message);
         }
         output.end(&RunEnd {
@@ -172,6 +320,9 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
             usage: outcome.usage,
             requests: outcome.requests,
             duration: started.elapsed(),
+            model: session.state().model,
+            exit,
+            output: value,
         });
     });
     Ok(exit)
@@ -201,10 +352,44 @@ enum PromptResult {
     Unsettled(Exit),
 }
 
+fn unsettled(output: &SharedOutput, exit: Exit) -> Exit {
+    let waited = format!("the cancelled turn did not settle in {} s", limits::SETTLE.as_secs());
+    unfinished(output, exit, &waited)
+}
+
+/// Returns the failure of a run without a model.
+fn no_model() -> anyhow::Error {
+    Failure::new(Kind::Config, NO_MODEL).next("tiller setup").next("tiller models").into()
+}
+
+/// Runs the prompt with the session's model; when its provider fails, with the next of the list.
+async fn with_fail_over(session: &SessionHandle, run: &Run, prompt: Vec<Content>) -> Result<PromptResult> {
+    let mut others = run.other_models.iter();
+    loop {
+        let error = match run_prompt(session, run, prompt.clone()).await {
+            Ok(result) => return Ok(result),
+            Err(error) => error,
+        };
+        let provider_failed = matches!(
+            error.downcast_ref(),
+            Some(TurnError::Model(
+                ModelError::NotConfigured(_)
+                    | ModelError::Auth(_)
+                    | ModelError::Overloaded(_)
+                    | ModelError::Transport(_)
+                    | ModelError::BadResponse(_)
+            ))
+        );
+        let Some(next) = others.next().filter(|_| provider_failed) else { return Err(error) };
+        crate::screen::note(&format!("tiller: {}: {error:#}; trying {next}", session.state().model));
+        session.set_model(next).await?;
+    }
+}
+
 /// Runs the prompt to its end. A signal, the time limit or a failed stdout cancels it, and it gets
 /// time to settle.
-async fn run_prompt(session: &SessionHandle, run: &Run) -> Result<PromptResult> {
-    let prompt = session.prompt(vec![Content::text(run.prompt.clone())]);
+async fn run_prompt(session: &SessionHandle, run: &Run, prompt: Vec<Content>) -> Result<PromptResult> {
+    let prompt = session.prompt(prompt);
     tokio::pin!(prompt);
     let ended_by = tokio::select! {
         outcome = &mut prompt => return Ok(PromptResult::Outcome(outcome?, None)),
@@ -212,7 +397,7 @@ async fn run_prompt(session: &SessionHandle, run: &Run) -> Result<PromptResult> 
     };
     session.cancel();
     if signals::received().is_some() {
-        tracing::warn!("the turn is being cancelled; a second signal ends the process at once");
+        crate::screen::note("tiller: the turn is being cancelled; a second signal ends the process at once");
     }
     match tokio::time::timeout(limits::SETTLE, prompt).await {
         Ok(outcome) => Ok(PromptResult::Outcome(outcome?, Some(ended_by))),
@@ -240,8 +425,10 @@ async fn asked_to_end(deadline: Option<Instant>) -> Exit {
 
 /// Reports a run without a result.
 fn unfinished(output: &SharedOutput, exit: Exit, why: &str) -> Exit {
-    tracing::warn!("{why}");
-    with(output, |output| output.failed(why, exit));
+    crate::screen::note(&format!("tiller: {why}"));
+    let kind = if exit == Exit::Limit { Kind::Limit } else { Kind::Internal };
+    let failure = Failure { exit, ..Failure::new(kind, why) };
+    with(output, |output| output.failed(&failure));
     exit
 }
 

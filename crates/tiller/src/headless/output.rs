@@ -1,6 +1,10 @@
 //! The output of `-p`: a projection of the session's events, in one of three formats.
 
-use crate::{args::OutputFormat, exit::Exit};
+use crate::{
+    answer::{Failure, failed},
+    args::OutputFormat,
+    exit::Exit,
+};
 use agent::{
     Compaction, CompactionStep, Content, Goal, Phase, Redactor, SessionEvent, StopReason, Task, ToolCallId,
     ToolCallUpdate, ToolContent, Usage,
@@ -25,6 +29,11 @@ pub(crate) struct Output<W> {
     redactor: Option<Redactor>,
     /// The goal as last changed in this run.
     goal: Option<Goal>,
+    files_changed: Vec<String>,
+    /// Whether the pieces of an answer are printed as they arrive.
+    partial: bool,
+    /// The first line, and the lines after it, which wait until the tools are known.
+    waiting: Option<(Value, Vec<Value>)>,
 }
 
 /// The end of a turn, for the last line.
@@ -35,9 +44,26 @@ pub(crate) struct RunEnd {
     pub(crate) usage: Usage,
     pub(crate) requests: u32,
     pub(crate) duration: Duration,
+    pub(crate) model: String,
+    pub(crate) exit: Exit,
+    /// The answer as a JSON value, if a schema was given.
+    pub(crate) output: Option<Value>,
+}
+
+/// What a run begins with, for the first line of stream-json.
+#[derive(Debug, Clone)]
+pub(crate) struct RunStart {
+    pub(crate) session: String,
+    pub(crate) model: String,
+    pub(crate) mode: &'static str,
+    pub(crate) permission_mode: &'static str,
+    pub(crate) cwd: String,
+    /// The tools that the model is offered, of a session that has begun.
+    pub(crate) tools: Option<Vec<String>>,
 }
 
 struct Call {
+    id: String,
     name: String,
     args: Value,
     output: String,
@@ -72,12 +98,54 @@ impl<W: Write> Output<W> {
             errors: Vec::new(),
             redactor: None,
             goal: None,
+            files_changed: Vec::new(),
+            partial: true,
+            waiting: None,
         }
     }
 
     /// Removes secrets from the JSON formats.
     pub(crate) fn redacting(self, redactor: Redactor) -> Self {
         Self { redactor: Some(redactor), ..self }
+    }
+
+    /// Sets whether stream-json has the pieces of an answer as they arrive.
+    pub(crate) fn with_partial(self, partial: bool) -> Self {
+        Self { partial, ..self }
+    }
+
+    /// Prints the first line of stream-json. It has the tools that the model is offered, so in a new
+    /// session it waits for the first request, and the lines after it wait too.
+    pub(crate) fn begin(&mut self, start: &RunStart) {
+        let line = json!({
+            "type": "init",
+            "timestamp": (self.clock)(),
+            "v": 1,
+            "session_id": start.session,
+            "model": start.model,
+            "mode": start.mode,
+            "permission_mode": start.permission_mode,
+            "cwd": start.cwd,
+            "tools": start.tools,
+        });
+        match (self.format, &start.tools) {
+            (OutputFormat::StreamJson, Some(_)) => self.json(line),
+            (OutputFormat::StreamJson, None) => self.waiting = Some((line, Vec::new())),
+            _ => {}
+        }
+    }
+
+    /// Prints the lines that wait, the first one with these tools.
+    fn release(&mut self, tools: Vec<String>) {
+        if let Some((mut first, rest)) = self.waiting.take() {
+            first["tools"] = json!(tools);
+            std::iter::once(first).chain(rest).for_each(|line| self.json(line));
+        }
+    }
+
+    /// The text of the last answer.
+    pub(crate) fn last_text(&self) -> &str {
+        self.texts.last().map_or("", String::as_str)
     }
 
     /// Processes an event.
@@ -88,7 +156,21 @@ impl<W: Write> Output<W> {
                 self.line("user_message", json!({ "text": texts.join("\n") }));
             }
             SessionEvent::Phase(phase) => self.line("phase", json!({ "phase": phase_id(*phase) })),
-            SessionEvent::MessageDelta { id, text } => self.text(id.as_str(), text),
+            SessionEvent::MessageDelta { id, text }
+                if self.partial || self.format != OutputFormat::StreamJson =>
+            {
+                self.text(id.as_str(), text);
+            }
+            SessionEvent::ThoughtDelta { .. } if !self.partial => {}
+            SessionEvent::Prefix(prefix) => {
+                self.release(prefix.tools.iter().map(|tool| tool.name.to_string()).collect());
+            }
+            SessionEvent::FileChanged(change) => {
+                let path = change.path.as_str();
+                if !self.files_changed.iter().any(|known| known == path) {
+                    self.files_changed.push(path.to_owned());
+                }
+            }
             SessionEvent::ThoughtDelta { text, .. } => self.line("reasoning", json!({ "content": text })),
             SessionEvent::ModelResponse(response) => {
                 let text = response.text();
@@ -153,12 +235,18 @@ impl<W: Write> Output<W> {
 
     /// Prints the end of a turn.
     pub(crate) fn end(&mut self, ending: &RunEnd) {
-        let mut usage = json!({ "tokens_in": ending.usage.input, "tokens_out": ending.usage.output });
-        if let Some(cost) = ending.usage.cost {
-            usage["cost_usd"] = json!(cost.dollars());
-        }
+        let usage = json!({
+            "tokens_in": ending.usage.input,
+            "tokens_out": ending.usage.output,
+            "cost_usd": ending.usage.cost.map(agent::Cost::dollars),
+        });
         let mut result = json!({
             "type": "result",
+            "v": 1,
+            "success": ending.exit == Exit::Ok,
+            "exit_code": ending.exit.code(),
+            "model": ending.model,
+            "files_changed": self.files_changed,
             "text": self.texts.join("\n\n"),
             "session_id": ending.session,
             "stop_reason": ending.stop_reason.id(),
@@ -168,6 +256,9 @@ impl<W: Write> Output<W> {
         });
         if let Some(goal) = &self.goal {
             result["goal"] = goal_json(goal);
+        }
+        if let Some(output) = &ending.output {
+            result["output"] = output.clone();
         }
         match self.format {
             OutputFormat::Text => {
@@ -181,6 +272,7 @@ impl<W: Write> Output<W> {
                 self.json(result);
             }
             OutputFormat::StreamJson => {
+                self.release(Vec::new());
                 self.line("stream_end", json!({}));
                 self.line("result", result);
             }
@@ -188,7 +280,7 @@ impl<W: Write> Output<W> {
     }
 
     /// Reports that the run failed. The text format prints no message here: it goes to stderr.
-    pub(crate) fn failed(&mut self, error: &str, exit: Exit) {
+    pub(crate) fn failed(&mut self, failure: &Failure) {
         match self.format {
             OutputFormat::Text => {
                 if self.current.is_some() {
@@ -196,10 +288,15 @@ impl<W: Write> Output<W> {
                 }
             }
             OutputFormat::Json => {
-                self.json(json!({ "type": "error", "error": error, "exit_code": exit.code() }));
+                let mut error = failed(failure);
+                error["type"] = json!("error");
+                self.json(error);
             }
             OutputFormat::StreamJson => {
-                self.line("error", json!({ "message": error, "error": error, "exit_code": exit.code() }));
+                self.release(Vec::new());
+                let mut error = failed(failure);
+                error["message"] = json!(failure.to_string());
+                self.line("error", error);
             }
         }
     }
@@ -222,7 +319,7 @@ impl<W: Write> Output<W> {
 
     fn call(&mut self, update: &ToolCallUpdate) {
         let at = *self.by_id.entry(update.id.clone()).or_insert_with(|| {
-            self.calls.push(Call::new(update.name.clone()));
+            self.calls.push(Call::new(update.id.to_string(), update.name.clone()));
             self.calls.len() - 1
         });
         let call = &mut self.calls[at];
@@ -232,7 +329,7 @@ impl<W: Write> Output<W> {
         let mut lines = Vec::new();
         if !call.announced && (update.display.raw_input.is_some() || update.status.is_some()) {
             call.announced = true;
-            lines.push(("tool_call", json!({ "name": call.name, "args": call.args })));
+            lines.push(("tool_call", json!({ "id": call.id, "name": call.name, "args": call.args })));
         }
         let ended = update.status.is_some_and(agent::ToolStatus::is_final);
         if let (None, false, Some(content)) = (&update.result, ended, &update.display.content) {
@@ -250,7 +347,7 @@ impl<W: Write> Output<W> {
                 && update.result.as_ref().is_none_or(|result| !result.is_error);
             lines.push((
                 "tool_result",
-                json!({ "name": call.name, "output": call.output, "success": call.success }),
+                json!({ "id": call.id, "name": call.name, "output": call.output, "success": call.success }),
             ));
         }
         for (kind, body) in lines {
@@ -265,7 +362,10 @@ impl<W: Write> Output<W> {
             if let (Some(line), Value::Object(body)) = (line.as_object_mut(), body) {
                 line.extend(body);
             }
-            self.json(line);
+            match &mut self.waiting {
+                Some((_, rest)) => rest.push(line),
+                None => self.json(line),
+            }
         }
     }
 
@@ -287,8 +387,9 @@ impl<W: Write> Output<W> {
 }
 
 impl Call {
-    fn new(name: String) -> Self {
+    fn new(id: String, name: String) -> Self {
         Self {
+            id,
             name,
             args: Value::Null,
             output: String::new(),
@@ -299,7 +400,7 @@ impl Call {
     }
 
     fn as_json(&self) -> Value {
-        json!({ "name": self.name, "args": self.args, "output": self.output, "success": self.success })
+        json!({ "id": self.id, "name": self.name, "args": self.args, "output": self.output, "success": self.success })
     }
 }
 
@@ -329,6 +430,7 @@ fn shown_text(content: &ToolContent) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::Kind;
     use agent::{ModelResponse, Severity, ToolResult, ToolStatus};
 
     fn events() -> Vec<SessionEvent> {
@@ -377,6 +479,9 @@ mod tests {
             usage,
             requests: 2,
             duration: Duration::from_millis(9),
+            model: "m".into(),
+            exit: Exit::Ok,
+            output: None,
         });
         String::from_utf8(output.into_writer()).unwrap()
     }
@@ -393,9 +498,9 @@ mod tests {
     #[test]
     fn json_is_one_object() {
         let expected = json!({
-            "type": "result", "text": "one two\n\ndone", "session_id": "s", "stop_reason": "end_turn",
-            "duration_ms": 9, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6 }, "errors": ["lost"],
-            "tool_calls": [{ "name": "file_read", "args": { "path": "x" }, "output": "1\tx", "success": true }],
+            "type": "result", "v": 1, "success": true, "exit_code": 0, "model": "m", "files_changed": [], "text": "one two\n\ndone", "session_id": "s", "stop_reason": "end_turn",
+            "duration_ms": 9, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6, "cost_usd": null }, "errors": ["lost"],
+            "tool_calls": [{ "id": "tool_0", "name": "file_read", "args": { "path": "x" }, "output": "1\tx", "success": true }],
         });
         assert_eq!(lines(&printed(OutputFormat::Json)), [expected]);
     }
@@ -408,15 +513,15 @@ mod tests {
             json!({ "type": "reasoning", "timestamp": 7, "content": "hm" }),
             json!({ "type": "text_delta", "timestamp": 7, "delta": "one " }),
             json!({ "type": "text_delta", "timestamp": 7, "delta": "two" }),
-            json!({ "type": "tool_call", "timestamp": 7, "name": "file_read", "args": { "path": "x" } }),
+            json!({ "type": "tool_call", "timestamp": 7, "id": "tool_0", "name": "file_read", "args": { "path": "x" } }),
             json!({ "type": "tool_progress", "timestamp": 7, "output": "half" }),
-            json!({ "type": "tool_result", "timestamp": 7, "name": "file_read", "output": "1\tx", "success": true }),
+            json!({ "type": "tool_result", "timestamp": 7, "id": "tool_0", "name": "file_read", "output": "1\tx", "success": true }),
             json!({ "type": "error", "timestamp": 7, "message": "lost" }),
             json!({ "type": "text_delta", "timestamp": 7, "delta": "done" }),
             json!({ "type": "stream_end", "timestamp": 7 }),
             json!({
-                "type": "result", "timestamp": 7, "text": "one two\n\ndone", "session_id": "s", "stop_reason": "end_turn",
-                "duration_ms": 9, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6 },
+                "type": "result", "v": 1, "success": true, "exit_code": 0, "model": "m", "files_changed": [], "timestamp": 7, "text": "one two\n\ndone", "session_id": "s", "stop_reason": "end_turn",
+                "duration_ms": 9, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6, "cost_usd": null },
             }),
         ];
         assert_eq!(lines(&printed(OutputFormat::StreamJson)), expected);
@@ -436,12 +541,18 @@ mod tests {
     fn a_failure_is_an_object_too() {
         let failed = |format| {
             let mut output = Output::new(format, Vec::new(), || 7);
-            output.failed("no", Exit::Error);
+            output.failed(&Failure::new(Kind::Auth, "no").hint("sign in"));
             lines(&String::from_utf8(output.into_writer()).unwrap())
         };
         assert_eq!(failed(OutputFormat::Text), Vec::<Value>::new());
-        assert_eq!(failed(OutputFormat::Json), [json!({ "type": "error", "error": "no", "exit_code": 1 })]);
-        let line = json!({ "type": "error", "timestamp": 7, "message": "no", "error": "no", "exit_code": 1 });
+        let mut object = json!({
+            "type": "error", "v": 1, "success": false, "error": "no", "kind": "auth", "hint": "sign in",
+            "next_commands": [], "exit_code": 1,
+        });
+        assert_eq!(failed(OutputFormat::Json), [object.clone()]);
+        object["timestamp"] = json!(7);
+        object["message"] = json!("no");
+        let line = object;
         assert_eq!(failed(OutputFormat::StreamJson), [line]);
     }
 

@@ -8,13 +8,26 @@ use std::{
 };
 use tokio::sync::oneshot;
 
+/// Whether stdin is a pipe, a file or a socket, which can bring a prompt.
+pub(crate) fn is_piped() -> bool {
+    use rustix::fs::FileType;
+    let kind = rustix::fs::fstat(rustix::stdio::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket))
+}
+
 /// Returns the given prompt with the text on stdin appended, or only the text on stdin if the
-/// prompt is missing or `-`. `None` if the deadline passes before stdin ends.
+/// prompt is missing or `-`. With `no_stdin` the given prompt is the whole. `None` if the deadline passes before stdin ends.
 ///
 /// # Errors
 /// If there is no prompt, or stdin cannot be read, is too large, or is not UTF-8.
-pub(crate) async fn read(given: Option<String>, deadline: Option<Instant>) -> Result<Option<String>> {
+pub(crate) async fn read(
+    given: Option<String>,
+    no_stdin: bool,
+    deadline: Option<Instant>,
+) -> Result<Option<String>> {
     match given.filter(|given| given != "-") {
+        Some(given) if no_stdin => Ok(Some(given)),
+        None if no_stdin => Err(usage("no prompt: write it after -p, or leave out --no-stdin")),
         Some(given) => with_stdin(given, deadline).await,
         None => alone(deadline).await,
     }
@@ -38,15 +51,19 @@ async fn with_stdin(given: String, deadline: Option<Instant>) -> Result<Option<S
     // The parent process may leave a pipe open to which it never writes.
     if tokio::time::timeout(limits::STDIN_WAIT, &mut stdin.begun).await.is_err() {
         let seconds = limits::STDIN_WAIT.as_secs();
-        tracing::warn!(
-            "stdin sent nothing for {seconds} s; the prompt is sent without it (redirect stdin from /dev/null to skip this wait)"
-        );
+        crate::screen::note(&format!(
+            "tiller: stdin sent nothing for {seconds} s; the prompt is sent without it (--no-stdin skips this wait)"
+        ));
         return Ok(Some(given));
     }
     let text = stdin.text(deadline).await?;
     Ok(text.map(|text| match text.trim().is_empty() {
         true => given,
-        false => format!("{given}\n\n<stdin>\n{}\n</stdin>", text.trim_end_matches('\n')),
+        // The text must not be able to end its own part of the prompt.
+        false => {
+            let text = text.trim_end_matches('\n').replace("</stdin", "<\\/stdin");
+            format!("{given}\n\n<stdin>\n{text}\n</stdin>")
+        }
     }))
 }
 
@@ -83,7 +100,15 @@ fn text(first: oneshot::Sender<()>) -> Result<String> {
     let _ = first.send(());
     stdin.read_to_end(&mut bytes).context("cannot read stdin")?;
     if bytes.len() as u64 > limits::PROMPT_BYTES {
-        return Err(usage(format!("stdin is larger than {} bytes", limits::PROMPT_BYTES)));
+        return Err(usage(format!(
+            "stdin is larger than {} MiB; save it to a file and name it as @path in the prompt",
+            limits::PROMPT_BYTES >> 20
+        )));
     }
-    String::from_utf8(bytes).map_err(|_| usage("stdin is not UTF-8 text"))
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text),
+        _ => Err(usage(
+            "stdin is not UTF-8 text; pass an image with --image FILE, and name any other file as @path in the prompt",
+        )),
+    }
 }

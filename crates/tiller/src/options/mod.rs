@@ -99,6 +99,10 @@ pub(crate) struct ClientOptions {
 /// What models are sent beside the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PromptSettings {
+    /// The system prompt of new sessions, instead of the built-in one.
+    pub(crate) system_prompt: Option<String>,
+    /// JSON Schema that the last answer of a turn should follow.
+    pub(crate) answer_schema: Option<serde_json::Value>,
     /// Text added to the system prompt.
     pub(crate) append_system_prompt: Option<String>,
     pub(crate) memories: MemorySettings,

@@ -1,12 +1,15 @@
 //! Resolves a session's name: its id, a prefix of its id, or `last`.
 
-use crate::limits;
-use agent::{Archived, ListQuery, Runtime, SessionId, StoreError};
-use anyhow::{Context as _, Result, anyhow};
+use crate::{
+    answer::{Failure, Kind},
+    limits,
+};
+use agent::{Archived, ListQuery, Runtime, SessionId, SessionRecord, StoreError, one_line};
+use anyhow::Result;
 use system::AbsPath;
 
 /// The shortest prefix of an id that is looked up, in characters.
-const LEAST: usize = 4;
+const LEAST: usize = 8;
 /// How many ids an error lists.
 const SHOWN: usize = 5;
 
@@ -19,9 +22,9 @@ pub(crate) async fn resolve_session_id(runtime: &Runtime, given: &str, cwd: &Abs
     if given == "last" {
         let query = ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() };
         let last = runtime.list(query).await?.sessions.into_iter().next();
-        return Ok(last
-            .with_context(|| format!("no session in {cwd}; `tiller sessions list` shows all"))?
-            .id);
+        let none =
+            || Failure::new(Kind::NotFound, format!("no session in {cwd}")).next("tiller sessions list");
+        return Ok(last.ok_or_else(none)?.id);
     }
     let whole = SessionId(given.to_owned());
     match runtime.record(&whole).await {
@@ -47,11 +50,46 @@ pub(crate) async fn resolve_session_id(runtime: &Runtime, given: &str, cwd: &Abs
         several => {
             let ids: Vec<_> = several.iter().take(SHOWN).map(SessionId::as_str).collect();
             let more = if several.len() > SHOWN { ", …" } else { "" };
-            Err(anyhow!(
-                "{} sessions begin with {given}: {}{more}; write more of the id",
-                several.len(),
-                ids.join(", ")
-            ))
+            let (count, ids) = (several.len(), ids.join(", "));
+            let what = format!("{count} sessions begin with {given}: {ids}{more}; write more of the id");
+            Err(Failure::new(Kind::Usage, what).into())
         }
     }
+}
+
+/// Returns a session's record.
+///
+/// # Errors
+/// If there is no such session; the nearest are named.
+pub(crate) async fn record(runtime: &Runtime, id: &SessionId) -> Result<SessionRecord> {
+    match runtime.record(id).await {
+        Err(StoreError::NotFound(_)) => Err(not_found(runtime, id).await),
+        record => Ok(record?),
+    }
+}
+
+/// Returns the failure for an id that no session has, with the nearest sessions: those with a
+/// similar id, or with the text in their title.
+pub(crate) async fn not_found(runtime: &Runtime, id: &SessionId) -> anyhow::Error {
+    let given = id.as_str().to_lowercase();
+    let query =
+        ListQuery { archived: Archived::Include, limit: limits::SESSIONS_PAGE, ..ListQuery::default() };
+    let mut known = runtime.list(query).await.map(|page| page.sessions).unwrap_or_default();
+    let distance = |record: &SessionRecord| {
+        let in_title = record.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&given));
+        let beginning: String = record.id.as_str().chars().take(given.chars().count()).collect();
+        if in_title { 0 } else { strsim::damerau_levenshtein(&beginning, &given) }
+    };
+    known.sort_by_cached_key(distance);
+    let nearest: Vec<_> = known
+        .iter()
+        .take(limits::NEAREST_SESSIONS)
+        .map(|record| format!("{} {}", record.id, one_line(record.title.as_deref().unwrap_or("(no title)"))))
+        .collect();
+    let mut failure = Failure::new(Kind::NotFound, StoreError::NotFound(id.clone()).to_string())
+        .next("tiller sessions list");
+    if !nearest.is_empty() {
+        failure = failure.hint(format!("the nearest are: {}", nearest.join(", ")));
+    }
+    failure.into()
 }

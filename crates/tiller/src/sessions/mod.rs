@@ -6,7 +6,7 @@ pub(crate) mod repair;
 mod rewind;
 pub(crate) mod transfer;
 
-pub(crate) use find::resolve_session_id;
+pub(crate) use find::{not_found, record, resolve_session_id};
 
 use crate::{
     answer::Console,
@@ -51,7 +51,11 @@ pub(crate) async fn run(
     command: SessionsCommand,
 ) -> Result<Exit> {
     let mut stdout = RedactingWriter::new(crate::streams::stdout(), redactor.clone());
-    let resolve = async |id: &str| resolve_session_id(runtime, id, base).await;
+    let resolve = async |id: &str| -> Result<SessionId> {
+        let id = resolve_session_id(runtime, id, base).await?;
+        // An id without a session is most likely a typing mistake, so it is an error.
+        record(runtime, &id).await.map(|record| record.id)
+    };
     match command {
         SessionsCommand::List { archived, limit } => {
             let cwd = console.chosen_directory().cloned();
@@ -81,8 +85,6 @@ pub(crate) async fn run(
         }
         SessionsCommand::Delete { id } => {
             let id = resolve(&id).await?;
-            // An id without a session is most likely a typing mistake, so it is an error.
-            runtime.record(&id).await?;
             runtime.delete(&id).await?;
             Ok(Exit::Ok)
         }

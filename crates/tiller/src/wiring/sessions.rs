@@ -33,6 +33,8 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
             subagent_models: options.session.subagent_models.to_vec(),
         },
         prompt: PromptOptions {
+            system_prompt: options.session.prompt.system_prompt.clone(),
+            answer_schema: options.session.prompt.answer_schema.clone(),
             append_system_prompt: options.session.prompt.append_system_prompt.clone(),
             memories: options.session.prompt.memories.clone().into(),
         },

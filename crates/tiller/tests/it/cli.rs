@@ -23,7 +23,7 @@ fn prints_its_version_and_its_commands() {
 #[test]
 fn invalid_arguments_are_refused_with_the_valid_ones() {
     let home = Home::new();
-    check(&home, &[], 1, "give a prompt, or a command");
+    check(&home, &[], 1, "nothing to do");
     check(&home, &["acpp"], 1, "did you mean 'acp'?");
     check(&home, &["acp", "--mode", "edt"], 1, "use one of edit, plan, ask");
     check(&home, &["acp", "--permission-mode", "none"], 1, "guardian, argus, prometheus");
@@ -34,7 +34,7 @@ fn invalid_arguments_are_refused_with_the_valid_ones() {
     check(&home, &["-p", "x", "y"], 1, "two prompts");
     check(&home, &["-p", "-"], 1, "the prompt on stdin is empty");
     check(&home, &["-p", "x", "-c", "--session", "1"], 1, "cannot be used with");
-    check(&home, &["--timeout", "3"], 1, "--print");
+    check(&home, &["--timeout", "3"], 1, "tiller -p PROMPT");
     check(&home, &["demo", "--project", "."], 1, "--prompt");
     check(&home, &["sessions", "show", "nope"], 1, "no session nope");
     check(&home, &["-p", "x", "-c"], 1, "no session to continue in");

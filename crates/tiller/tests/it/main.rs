@@ -22,6 +22,7 @@ mod editor;
 mod first_use;
 mod golden;
 mod headless;
+mod headless_flags;
 mod home;
 mod install;
 mod integrations;

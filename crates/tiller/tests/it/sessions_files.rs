@@ -72,7 +72,7 @@ fn every_command_calls_the_id_of_a_session_session_id() {
     let go_on = ["-p", "show a.txt", "--session", &id, "-o", "stream-json"];
     let commands: [(&[&str], usize); 6] = [
         (&["-p", "show a.txt", "--session", &id, "-o", "json"], 1),
-        (&go_on, 1),
+        (&go_on, 2),
         (&["sessions", "list", "--json"], usize::MAX),
         (&["sessions", "search", "replace", "--json"], usize::MAX),
         (&["sessions", "export", &id], 1),

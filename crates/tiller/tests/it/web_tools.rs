@@ -80,7 +80,7 @@ fn a_denied_fetch_of_a_headless_run_names_the_setting() {
     let (_, first) = model.requests.recv().unwrap();
     assert!(first.contains(r#""name":"web_fetch""#) && !first.contains("web_search"), "{first}");
     let result = last_result(&model.requests.recv().unwrap());
-    assert!(result.contains("add web_fetch(domain:localhost) to the setting permissions.allow"), "{result}");
+    assert!(result.contains("--allow 'web_fetch(domain:localhost)'"), "{result}");
     assert!(site.requests().is_empty());
 }
 

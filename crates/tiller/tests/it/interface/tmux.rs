@@ -24,6 +24,7 @@ impl Tmux {
     /// Starts a window of 80 × 24 with a shell in the project of `home`; the shell has the
     /// variables, and `tiller` is the program under test. Returns nothing where tmux is not
     /// installed, which `.ci/run` does.
+    #[expect(clippy::print_stdout, reason = "a test that is left out must say so")]
     pub(super) fn start(home: &Home, variables: &[(&str, &str)]) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
             println!("tmux is not installed: this test of the interface is left out");
