@@ -138,6 +138,7 @@ pub(crate) fn current_dir() -> anyhow::Result<AbsPath> {
 }
 
 /// The path of the running program, with links resolved; `None` if the system does not report it.
+#[expect(clippy::disallowed_methods, reason = "what runs is known to the process only")]
 pub(crate) fn program() -> Option<AbsPath> {
     let path = std::env::current_exe().ok()?;
     AbsPath::from_os(&path).ok()
