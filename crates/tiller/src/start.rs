@@ -10,13 +10,15 @@ use crate::{
         SessionArgs, SessionsCommand, SetupArgs, wishes,
     },
     completions,
-    config::{self, Flags},
+    config::{self, Flags, PromptFlags},
     demo, directories,
     environment::{self, Environment},
     exit::Exit,
     extensions::Extensions,
     failure::usage,
-    headless::{self, Overrides, ProgressKind, Run, SessionChoice, given::AnswerSchema},
+    headless::{
+        self, Ask, Overrides, ProgressKind, Run, RunOutput, RunSession, SessionChoice, given::AnswerSchema,
+    },
     install, integrations,
     interface::{self, Connected, FirstSession, InterfaceOptions},
     limits, logging, man, mcp, memory,
@@ -234,7 +236,7 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
     // The editor is served even if the settings are broken: it receives the error when it opens a
     // session, and sessions open once the file is fixed.
     let Resolved { settings, options, cwd, .. } =
-        resolve_settings_or_defaults(environment, flags(&session, None, None)?).await?;
+        resolve_settings_or_defaults(environment, flags(&session, PromptFlags::default(), None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
     let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
     let services = Services {
@@ -359,13 +361,13 @@ async fn prompted(
     let mut other_models = models
         .map(|model| config::check_model(model).map_err(|problem| usage(format!("--model {problem}"))))
         .collect::<Result<Vec<_>>>()?;
-    let mut flags = Flags {
+    let prompt_flags = PromptFlags {
         system_prompt: texts.system,
+        append_system_prompt: Some(append),
         answer_schema: schema.as_ref().map(|schema| schema.schema.clone()),
-        allow: args.allow,
-        deny: args.deny,
-        ..flags(&session, Some(append), args.max_turns)?
     };
+    let mut flags =
+        Flags { allow: args.allow, deny: args.deny, ..flags(&session, prompt_flags, args.max_turns)? };
     if !other_models.is_empty() {
         // Without a key, a model fails before a session could begin with it.
         let resolved = resolve_settings(environment, flags.clone()).await?;
@@ -411,20 +413,17 @@ async fn prompted(
     };
     let run = Run {
         cwd,
-        prompt,
-        format,
+        ask: Ask { prompt, images, schema, other_models },
+        session: RunSession {
+            choice: session,
+            take_over: args.take_over,
+            fork: args.fork,
+            directories,
+            overrides,
+        },
+        output: RunOutput { format, partial: args.include_partial.unwrap_or(true), progress },
         timeout: args.timeout,
         deadline,
-        session,
-        take_over: args.take_over,
-        overrides,
-        images,
-        schema,
-        other_models,
-        fork: args.fork,
-        directories,
-        partial: args.include_partial.unwrap_or(true),
-        progress,
     };
     headless::run(&app.runtime, wiring::local_system(&options), run).await
 }
@@ -444,12 +443,13 @@ async fn open_interface(
     };
     let cwd = environment::current_dir()?;
     let texts = PromptTexts::read(&args, &cwd).await?;
-    let flags = Flags {
+    let prompt_flags = PromptFlags {
         system_prompt: texts.system,
-        allow: args.allow,
-        deny: args.deny,
-        ..flags(&args.session, texts.appended, args.max_turns)?
+        append_system_prompt: texts.appended,
+        answer_schema: None,
     };
+    let flags =
+        Flags { allow: args.allow, deny: args.deny, ..flags(&args.session, prompt_flags, args.max_turns)? };
     let Resolved { settings, options, cwd, .. } = resolve_settings(environment, flags).await?;
     let storage = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
@@ -577,7 +577,7 @@ fn path(given: Option<&Path>) -> Result<AbsPath> {
     }
 }
 
-fn flags(session: &SessionArgs, append: Option<String>, max_turns: Option<u32>) -> Result<Flags> {
+fn flags(session: &SessionArgs, prompt: PromptFlags, max_turns: Option<u32>) -> Result<Flags> {
     let model = session.model.as_deref().map(config::check_model).transpose();
     let record = session.record.as_deref().map(|file| path(Some(file))).transpose()?;
     if let Some(record) = &record {
@@ -591,7 +591,7 @@ fn flags(session: &SessionArgs, append: Option<String>, max_turns: Option<u32>) 
         } else {
             session.permission_mode
         },
-        append_system_prompt: append,
+        prompt,
         max_turns,
         record,
         ..Flags::default()

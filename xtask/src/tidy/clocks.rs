@@ -5,11 +5,12 @@ use super::Problem;
 use super::tree::{Place, Tree, naming_elsewhere};
 
 /// The places that may read the wall clock, each with the reason.
-const PLACES: [Place; 12] = [
+const PLACES: [Place; 13] = [
     (
         "crates/store/src/sqlite/clock.rs",
         "when a session was used last is stored, and a file that is moved aside is named after the moment",
     ),
+    ("crates/tui/src/run.rs", "lists show how long ago a session was used, and subagents have times of day"),
     ("crates/agent/src/swarm/mod.rs", "clients are shown when subagents began and ended"),
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
     ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),

@@ -385,7 +385,8 @@ mod tests {
         for command in commands() {
             let name = command.name.as_ref();
             let understood = parse(&format!("/{name}")).is_some() || prompt(name, "").is_some();
-            assert!(understood || name == "steer", "{name}");
+            // These two do nothing without a text.
+            assert!(understood || ["run", "steer"].contains(&name), "{name}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The rules that would have allowed a call, for a run in which nobody can approve it.
+//! The rules that would have allowed a call, for a run without a user who could approve it.
 
 use super::{
     PermissionRule, host,

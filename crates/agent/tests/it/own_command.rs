@@ -7,7 +7,8 @@ use serde_json::json;
 #[tokio::test]
 async fn the_user_runs_a_command_and_the_next_request_has_its_output() {
     let script = vec![Reply::calls(&[("file_read", json!({"path": "a.txt"}))]), Reply::text("It passed.")];
-    let stage = stage(Setting { script, ..Setting::default() }).await;
+    let answers = vec![Some(PermissionOutcome::AllowOnce)];
+    let stage = stage(Setting { script, answers, ..Setting::default() }).await;
     let outcome = stage.prompt("/run cargo test").await.unwrap();
     assert_eq!(outcome.stop_reason, StopReason::EndTurn);
     assert!(stage.model.requests().is_empty(), "no model is asked");

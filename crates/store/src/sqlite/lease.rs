@@ -131,14 +131,15 @@ pub struct SessionLease {
     pub is_alive: bool,
 }
 
-/// Returns the leases in a file, without changing it. There are none if there is no file. Blocks
+/// Returns the leases in a file, without changing it. There are none if there is no file, or an
+/// empty one: opening that would remove what says that its creation was interrupted. Blocks
 /// for the reads.
 ///
 /// # Errors
 ///
 /// [`StoreError::Io`] or [`StoreError::Format`] if it cannot be read.
 pub fn leases(path: &Path) -> Result<Vec<SessionLease>, StoreError> {
-    if file_state::is_missing(path) {
+    if file_state::is_missing(path) || file_state::length(path) == Some(0) {
         return Ok(Vec::new());
     }
     let connection = connection::open_raw(path).map_err(|error| failed_at(path, &error))?;

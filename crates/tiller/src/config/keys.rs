@@ -227,62 +227,62 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "ui.screen",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.screen = v.one_of(&ScreenChoice::ALL)?),
+        set: |o, _, v| Ok(o.client.interface.screen = v.one_of(&ScreenChoice::ALL)?),
     },
     Key {
         name: "ui.theme",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.theme = v.text()?),
+        set: |o, _, v| Ok(o.client.interface.theme = v.text()?),
     },
     Key {
         name: "ui.keys.NAME",
         in_project: InProject::Never(UI),
         set: |o, name, v| {
-            o.interface.keys.insert(name.to_owned(), v.texts()?);
+            o.client.interface.keys.insert(name.to_owned(), v.texts()?);
             Ok(())
         },
     },
     Key {
         name: "ui.enter",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.enter = v.one_of(&EnterChoice::ALL)?),
+        set: |o, _, v| Ok(o.client.interface.enter = v.one_of(&EnterChoice::ALL)?),
     },
     Key {
         name: "ui.mouse",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.switches.mouse = v.flag()?),
+        set: |o, _, v| Ok(o.client.interface.switches.mouse = v.flag()?),
     },
     Key {
         name: "ui.notify",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.switches.notify = v.flag()?),
+        set: |o, _, v| Ok(o.client.interface.switches.notify = v.flag()?),
     },
     Key {
         name: "ui.title",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.switches.title = v.flag()?),
+        set: |o, _, v| Ok(o.client.interface.switches.title = v.flag()?),
     },
     Key {
         name: "ui.animation",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.switches.animation = v.flag()?),
+        set: |o, _, v| Ok(o.client.interface.switches.animation = v.flag()?),
     },
     Key {
         name: "ui.hyperlinks",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.switches.hyperlinks = v.flag()?),
+        set: |o, _, v| Ok(o.client.interface.switches.hyperlinks = v.flag()?),
     },
     Key {
         name: "ui.ambiguous_width",
         in_project: InProject::Never(UI),
         set: |o, _, v| {
-            Ok(o.interface.switches.wide_ambiguous = v.one_of(&[("narrow", false), ("wide", true)])?)
+            Ok(o.client.interface.switches.wide_ambiguous = v.one_of(&[("narrow", false), ("wide", true)])?)
         },
     },
     Key {
         name: "ui.history",
         in_project: InProject::Never(UI),
-        set: |o, _, v| Ok(o.interface.switches.history = v.flag()?),
+        set: |o, _, v| Ok(o.client.interface.switches.history = v.flag()?),
     },
     Key {
         name: "hooks.NAME.on",

@@ -20,13 +20,20 @@ pub(crate) struct Flags {
     pub(crate) model: Option<String>,
     pub(crate) mode: Option<Mode>,
     pub(crate) permission_mode: Option<PermissionMode>,
-    pub(crate) system_prompt: Option<String>,
-    pub(crate) append_system_prompt: Option<String>,
-    pub(crate) answer_schema: Option<serde_json::Value>,
+    pub(crate) prompt: PromptFlags,
+    /// Rules that come before those of the settings.
     pub(crate) allow: Vec<PermissionRule>,
     pub(crate) deny: Vec<PermissionRule>,
     pub(crate) max_turns: Option<u32>,
     pub(crate) record: Option<AbsPath>,
+}
+
+/// Flags about what a model is sent beside the conversation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PromptFlags {
+    pub(crate) system_prompt: Option<String>,
+    pub(crate) append_system_prompt: Option<String>,
+    pub(crate) answer_schema: Option<serde_json::Value>,
 }
 
 /// Every layer, the lowest first.
@@ -201,13 +208,13 @@ fn apply_flags(options: &mut Options, flags: Flags) {
     }
     options.session.mode = flags.mode.unwrap_or(options.session.mode);
     options.session.permission_mode = flags.permission_mode.unwrap_or(options.session.permission_mode);
-    if let Some(text) = flags.append_system_prompt {
+    if let Some(text) = flags.prompt.append_system_prompt {
         options.append_prompt(&text);
     }
-    if let Some(text) = flags.system_prompt {
+    if let Some(text) = flags.prompt.system_prompt {
         options.session.prompt.system_prompt = Some(text);
     }
-    options.session.prompt.answer_schema = flags.answer_schema;
+    options.session.prompt.answer_schema = flags.prompt.answer_schema;
     let home = options.directories.home.clone();
     let at_home =
         |rules: Vec<PermissionRule>| rules.into_iter().map(|rule| rule.at_home(&home)).collect::<Vec<_>>();

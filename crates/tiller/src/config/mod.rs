@@ -26,7 +26,8 @@ pub(crate) use items::{hook_item, trust_items};
 pub(crate) use key::{InProject, Key};
 pub(crate) use keys::KEYS;
 pub(crate) use layers::{
-    EffectiveSetting, Flags, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths,
+    EffectiveSetting, Flags, Layers, ProjectLayer, PromptFlags, Resolved, check_model, resolve,
+    users_blocked_paths,
 };
 pub(crate) use origins::{Layer, Origin, SettingState, state, states};
 pub(crate) use project_history::ProjectHistory;

@@ -41,26 +41,42 @@ const NO_MODEL: &str = "no model is set up, so no request was sent. Run `tiller 
 /// The options of a run.
 pub(crate) struct Run {
     pub(crate) cwd: AbsPath,
-    pub(crate) prompt: String,
-    pub(crate) format: OutputFormat,
+    pub(crate) ask: Ask,
+    pub(crate) session: RunSession,
+    pub(crate) output: RunOutput,
     /// The time limit in seconds, and the moment when it ends.
     pub(crate) timeout: Option<u64>,
     pub(crate) deadline: Option<Instant>,
-    pub(crate) session: SessionChoice,
-    /// Whether to take a continued session over from another process that holds its lease.
-    pub(crate) take_over: bool,
-    /// The model, mode and permission mode from flags; they apply to a continued session too.
-    pub(crate) overrides: Overrides,
+}
+
+/// What a run asks of which models.
+pub(crate) struct Ask {
+    pub(crate) prompt: String,
     /// Images that follow the prompt.
     pub(crate) images: Vec<Content>,
     /// What the last answer must look like.
     pub(crate) schema: Option<AnswerSchema>,
     /// The models to use when the first fails, in order.
     pub(crate) other_models: Vec<String>,
+}
+
+/// The session of a run, and what flags change of it.
+pub(crate) struct RunSession {
+    pub(crate) choice: SessionChoice,
+    /// Whether to take a continued session over from another process that holds its lease.
+    pub(crate) take_over: bool,
     /// Whether to continue in a copy of the session.
     pub(crate) fork: bool,
     /// Further directories of the session.
     pub(crate) directories: Vec<AbsPath>,
+    /// The model, mode and permission mode from flags; they apply to a continued session too.
+    pub(crate) overrides: Overrides,
+}
+
+/// What a run prints.
+pub(crate) struct RunOutput {
+    pub(crate) format: OutputFormat,
+    /// Whether pieces of answers are printed as they come.
     pub(crate) partial: bool,
     /// How the progress is shown on standard error: over itself, as lines, or not at all.
     pub(crate) progress: Option<ProgressKind>,
@@ -97,15 +113,15 @@ pub(crate) struct Overrides {
 
 /// Runs a prompt, prints the result to stdout and returns the exit code.
 pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<Exit> {
-    let output =
-        Output::new(run.format, Box::new(crate::screen::stdout()) as Box<_>, now).with_partial(run.partial);
+    let output = Output::new(run.output.format, Box::new(crate::screen::stdout()) as Box<_>, now)
+        .with_partial(run.output.partial);
     let output: SharedOutput = Arc::new(Mutex::new(output));
     signals::end_in_order();
     if let Some(deadline) = run.deadline {
         streams::wait_until(deadline);
     }
     let mut client = HeadlessClient::new(Arc::clone(&output));
-    let progress = run.progress.map(|kind| Arc::new(Progress::new(kind == ProgressKind::Live)));
+    let progress = run.output.progress.map(|kind| Arc::new(Progress::new(kind == ProgressKind::Live)));
     if let Some(progress) = &progress {
         client = client.with_progress(Arc::clone(progress));
     }
@@ -137,23 +153,23 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
         let exit = failure.exit;
         with(&output, |output| output.failed(&failure));
         // The other formats have reported the error on stdout.
-        if run.format == OutputFormat::Text { Err(error) } else { Ok(exit) }
+        if run.output.format == OutputFormat::Text { Err(error) } else { Ok(exit) }
     })
 }
 
 async fn open_session(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<SessionHandle> {
-    let id = match &run.session {
+    let id = match &run.session.choice {
         SessionChoice::New => {
-            if run.overrides.model.is_none() && runtime.is_unconfigured(&run.cwd).await {
+            if run.session.overrides.model.is_none() && runtime.is_unconfigured(&run.cwd).await {
                 return Err(no_model());
             }
             let new = CreateSession {
                 cwd: run.cwd.clone(),
-                additional_directories: run.directories.clone(),
+                additional_directories: run.session.directories.clone(),
                 servers: Vec::new(),
             };
             let session = runtime.create(new, |_| surface).await?;
-            if let Some(effort) = run.overrides.effort {
+            if let Some(effort) = run.session.overrides.effort {
                 session.set_effort(Some(effort)).await?;
             }
             return Ok(session);
@@ -170,20 +186,20 @@ async fn open_session(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Re
             last.id
         }
     };
-    let opened = match run.fork {
+    let opened = match run.session.fork {
         true => {
             let record = sessions::record(runtime, &id).await?;
             let new = CreateSession {
                 cwd: record.cwd,
-                additional_directories: run.directories.clone(),
+                additional_directories: run.session.directories.clone(),
                 servers: Vec::new(),
             };
             runtime.fork(&id, new, |_| surface).await
         }
         false => {
-            let more = (!run.directories.is_empty()).then(|| run.directories.clone());
+            let more = (!run.session.directories.is_empty()).then(|| run.session.directories.clone());
             let how = OpenSession {
-                take_over: run.take_over,
+                take_over: run.session.take_over,
                 additional_directories: more,
                 ..OpenSession::default()
             };
@@ -201,7 +217,7 @@ async fn open_session(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Re
         }
         Err(error) => return Err(error.into()),
     };
-    let Overrides { model, mode, permission_mode, effort } = &run.overrides;
+    let Overrides { model, mode, permission_mode, effort } = &run.session.overrides;
     if model.is_none()
         && session.state().model == providers::pilot::ID
         && runtime.is_unconfigured(&run.cwd).await
@@ -225,13 +241,13 @@ async fn open_session(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Re
 
 /// Prints the first line of stream-json.
 async fn begin(runtime: &Runtime, session: &SessionHandle, run: &Run, output: &SharedOutput) {
-    if run.format != OutputFormat::StreamJson {
+    if run.output.format != OutputFormat::StreamJson {
         return;
     }
     let state = session.state();
     let mut tools = None;
     // A session that continues has its tools already; without them the first request brings them.
-    if run.session != SessionChoice::New {
+    if run.session.choice != SessionChoice::New {
         let mut found = |event: &SessionEvent| {
             if let SessionEvent::Prefix(prefix) = event
                 && prefix.model == state.model
@@ -265,14 +281,14 @@ async fn drawn(progress: Option<&Progress>) {
 
 async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Result<Exit> {
     let started = Instant::now();
-    let mut prompt = vec![Content::text(run.prompt.clone())];
-    prompt.extend(run.images.iter().cloned());
+    let mut prompt = vec![Content::text(run.ask.prompt.clone())];
+    prompt.extend(run.ask.images.iter().cloned());
     let (mut outcome, mut ended_by) = match with_fail_over(session, run, prompt).await? {
         PromptResult::Outcome(outcome, ended_by) => (outcome, ended_by),
         PromptResult::Unsettled(exit) => return Ok(unsettled(output, exit)),
     };
     let mut value = None;
-    if let (Some(schema), None, StopReason::EndTurn) = (&run.schema, ended_by, outcome.stop_reason) {
+    if let (Some(schema), None, StopReason::EndTurn) = (&run.ask.schema, ended_by, outcome.stop_reason) {
         let checked = with(output, |output| schema.parse(output.last_text()));
         let checked = match checked {
             Ok(value) => Ok(value),
@@ -364,7 +380,7 @@ fn no_model() -> anyhow::Error {
 
 /// Runs the prompt with the session's model; when its provider fails, with the next of the list.
 async fn with_fail_over(session: &SessionHandle, run: &Run, prompt: Vec<Content>) -> Result<PromptResult> {
-    let mut others = run.other_models.iter();
+    let mut others = run.ask.other_models.iter();
     loop {
         let error = match run_prompt(session, run, prompt.clone()).await {
             Ok(result) => return Ok(result),

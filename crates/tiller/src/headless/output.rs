@@ -114,8 +114,8 @@ impl<W: Write> Output<W> {
         Self { partial, ..self }
     }
 
-    /// Prints the first line of stream-json. It has the tools that the model is offered, so in a new
-    /// session it waits for the first request, and the lines after it wait too.
+    /// Prints the first line of stream-json. It has the tools that the model is offered, so in a
+    /// new session it waits for the first request, and the lines after it wait too.
     pub(crate) fn begin(&mut self, start: &RunStart) {
         let line = json!({
             "type": "init",

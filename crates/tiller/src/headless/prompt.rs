@@ -16,7 +16,8 @@ pub(crate) fn is_piped() -> bool {
 }
 
 /// Returns the given prompt with the text on stdin appended, or only the text on stdin if the
-/// prompt is missing or `-`. With `no_stdin` the given prompt is the whole. `None` if the deadline passes before stdin ends.
+/// prompt is missing or `-`. With `no_stdin` the given prompt is the whole. `None` if the deadline
+/// passes before stdin ends.
 ///
 /// # Errors
 /// If there is no prompt, or stdin cannot be read, is too large, or is not UTF-8.

@@ -27,7 +27,7 @@ pub(super) fn of(
     environment: &Environment,
     flags: &InterfaceOptions,
 ) -> Result<(AppOptions, TerminalOptions)> {
-    let ui = &settings.interface;
+    let ui = &settings.client.interface;
     let (screen, because) = screen(flags.screen, ui.screen, environment);
     let measure = Measure { wide_ambiguous: ui.switches.wide_ambiguous };
     let variables = variables(environment);

@@ -1,5 +1,5 @@
-//! The history of prompts: a line of JSON for each, the oldest first, in the data directory. Only the
-//! user can read the file.
+//! The history of prompts: a line of JSON for each, the oldest first, in the data directory. Only
+//! the user can read the file.
 
 use crate::{limits, options::Options};
 use serde::{Deserialize, Serialize};

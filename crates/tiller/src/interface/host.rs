@@ -23,7 +23,7 @@ pub(super) struct TerminalHost {
 
 impl TerminalHost {
     fn keeps_history(&self) -> bool {
-        self.options.interface.switches.history
+        self.options.client.interface.switches.history
     }
 
     fn path(&self, given: &str) -> Result<AbsPath, String> {

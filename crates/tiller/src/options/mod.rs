@@ -34,7 +34,6 @@ pub(crate) struct Options {
     pub(crate) providers: Providers,
     pub(crate) integrations: Integrations,
     pub(crate) client: ClientOptions,
-    pub(crate) interface: Interface,
     /// The file to which the model's traffic is recorded.
     pub(crate) record: Option<AbsPath>,
 }
@@ -89,11 +88,13 @@ pub(crate) struct CommandOptions {
     pub(crate) login: LoginShell,
 }
 
-/// What goes through the client.
+/// What goes through the client, and how Tiller's own one looks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ClientOptions {
     pub(crate) terminal: Terminal,
     pub(crate) tools: Tools,
+    /// Tiller's own client, the interface in a terminal.
+    pub(crate) interface: Interface,
 }
 
 /// What models are sent beside the conversation.
@@ -270,7 +271,6 @@ impl Options {
             providers: Providers::default(),
             integrations: Integrations::default(),
             client: ClientOptions::default(),
-            interface: Interface::default(),
             record: None,
             directories,
         }

@@ -269,17 +269,19 @@ impl App {
     fn in_work(&mut self, action: Action) -> Vec<Effect> {
         let Some(session) = &self.session else { return Vec::new() };
         let Overlay::Work(selected) = &mut self.overlay else { return Vec::new() };
-        let last = session.agents.len().saturating_sub(1);
+        let last = session.work.agents.len().saturating_sub(1);
         match action {
             Action::AgentsUp => *selected = selected.saturating_sub(1),
             Action::AgentsDown => *selected = (*selected + 1).min(last),
             Action::AgentsCancel => {
-                if let Some(agent) = session.agents.get(*selected) {
+                if let Some(agent) = session.work.agents.get(*selected) {
                     return vec![Effect::Request(Request::CancelSubagent(agent.id.clone()))];
                 }
             }
             Action::AgentsOpen => {
-                if let Some(session) = session.agents.get(*selected).and_then(|it| it.place.session.clone()) {
+                if let Some(session) =
+                    session.work.agents.get(*selected).and_then(|it| it.place.session.clone())
+                {
                     return vec![Effect::Request(Request::ShowSubagent(session))];
                 }
             }

@@ -166,7 +166,7 @@ impl App {
         self.today = today;
     }
 
-    /// Takes that it is `now`, when [`App::next_tick`] said so.
+    /// Updates what depends on the time alone; called at the time that [`App::next_tick`] returned.
     pub fn tick(&mut self, now: Duration) {
         self.now = now;
         if self.message.as_ref().is_some_and(|message| message.until <= now) {

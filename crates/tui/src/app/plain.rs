@@ -1,4 +1,4 @@
-//! The interface as lines, for screen readers and dumb terminals: what is said is printed once, and
+//! The interface as lines, for screen readers and dumb terminals: messages are printed once, and
 //! the user answers with whole lines.
 
 use super::{App, Overlay, effect::Effect};

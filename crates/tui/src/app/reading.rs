@@ -1,4 +1,4 @@
-//! The transcript on a screen of its own: a row with the search and the keys, and below it the cells.
+//! The transcript on a screen of its own: a row with the search and the keys, and the cells below.
 
 use crate::{
     field::Field,

@@ -59,8 +59,8 @@ impl App {
         Effect::Request(Request::Send { id, content, when })
     }
 
-    /// Returns the content of a prompt: texts as they were pasted, images with their bytes, files as
-    /// links.
+    /// Returns the content of a prompt: texts as they were pasted, images with their bytes, files
+    /// as links.
     fn content(&self, parts: &[Part]) -> Vec<Content> {
         let mut content: Vec<Content> = Vec::new();
         let text = |content: &mut Vec<Content>, more: &str| match content.last_mut() {

@@ -21,6 +21,17 @@ pub struct SessionView {
     pub title: Option<String>,
     /// The tokens and cost so far.
     pub usage: Option<UsageUpdate>,
+    /// What it works on.
+    pub work: Work,
+    /// Its slash commands.
+    pub commands: Vec<SlashCommand>,
+    /// The running turn.
+    pub turn: Option<RunningTurn>,
+}
+
+/// What a session works on.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Work {
     /// Its tasks, as a plan.
     pub plan: Vec<PlanEntry>,
     /// Its subagents.
@@ -29,10 +40,6 @@ pub struct SessionView {
     pub goal: Option<Goal>,
     /// Its background commands that still run.
     pub shells: Vec<ShellUpdate>,
-    /// Its slash commands.
-    pub commands: Vec<SlashCommand>,
-    /// The running turn.
-    pub turn: Option<RunningTurn>,
 }
 
 /// What can be chosen for a session.
@@ -73,10 +80,7 @@ impl SessionView {
             },
             title: state.title,
             usage: None,
-            plan: Vec::new(),
-            agents: Vec::new(),
-            goal: None,
-            shells: Vec::new(),
+            work: Work::default(),
             commands,
             turn,
         }
@@ -84,7 +88,7 @@ impl SessionView {
 
     /// Applies an event; `stored` if it is read from the store, where nothing runs any more.
     pub fn apply(&mut self, event: &SessionEvent, stored: bool, now: Duration) {
-        apply_to_goal(&mut self.goal, event);
+        apply_to_goal(&mut self.work.goal, event);
         match event {
             SessionEvent::TurnStarted { .. } if !stored => {
                 self.turn = Some(RunningTurn { since: now, phase: Phase::Thinking });
@@ -101,12 +105,12 @@ impl SessionView {
             SessionEvent::EffortChanged(effort) => self.controls.effort = *effort,
             SessionEvent::TitleChanged(title) => self.title = Some(title.clone()),
             SessionEvent::Usage(usage) => self.usage = Some(usage.clone()),
-            SessionEvent::Plan(plan) => self.plan.clone_from(plan),
-            SessionEvent::Tasks(tasks) => self.plan = plan_of(tasks),
+            SessionEvent::Plan(plan) => self.work.plan.clone_from(plan),
+            SessionEvent::Tasks(tasks) => self.work.plan = plan_of(tasks),
             SessionEvent::Commands(commands) => self.commands.clone_from(commands),
             SessionEvent::Shell(shell) => self.shell(shell),
             SessionEvent::Subagent(state) => self.agent(state),
-            SessionEvent::Swarm(SwarmEvent::State(swarm)) => self.agents.clone_from(&swarm.agents),
+            SessionEvent::Swarm(SwarmEvent::State(swarm)) => self.work.agents.clone_from(&swarm.agents),
             _ => {}
         }
     }
@@ -118,16 +122,16 @@ impl SessionView {
     }
 
     fn shell(&mut self, update: &ShellUpdate) {
-        self.shells.retain(|shell| shell.id != update.id);
+        self.work.shells.retain(|shell| shell.id != update.id);
         if update.end.is_none() {
-            self.shells.push(update.clone());
+            self.work.shells.push(update.clone());
         }
     }
 
     fn agent(&mut self, state: &SubagentState) {
-        match self.agents.iter_mut().find(|agent| agent.id == state.id) {
+        match self.work.agents.iter_mut().find(|agent| agent.id == state.id) {
             Some(agent) => agent.clone_from(state),
-            None => self.agents.push(state.clone()),
+            None => self.work.agents.push(state.clone()),
         }
     }
 }

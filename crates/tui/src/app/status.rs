@@ -55,8 +55,8 @@ fn parts(view: &SessionView) -> Vec<Part> {
     if let Some(cost) = view.usage.as_ref().and_then(|usage| usage.sum().cost) {
         parts.push(part(5, Role::Dim, dollars(cost.dollars())));
     }
-    if !view.shells.is_empty() {
-        parts.push(part(4, Role::Dim, format!("shells {}", view.shells.len())));
+    if !view.work.shells.is_empty() {
+        parts.push(part(4, Role::Dim, format!("shells {}", view.work.shells.len())));
     }
     if let Some(name) = view.cwd.file_name() {
         parts.push(part(3, Role::Dim, name.to_owned()));

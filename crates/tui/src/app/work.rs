@@ -66,21 +66,21 @@ pub(super) fn turn(turn: RunningTurn, drawing: Drawing<'_>) -> Row {
 /// Returns the closed panel of plan and subagents: one row, or none if there is nothing to show.
 pub(super) fn summary(view: &SessionView, drawing: Drawing<'_>) -> Option<Row> {
     let mut texts: Vec<(Role, String)> = Vec::new();
-    if let Some(goal) = &view.goal {
+    if let Some(goal) = &view.work.goal {
         let status = goal.status.id().replace('_', " ");
         texts.push((Role::Strong, "goal ".to_owned()));
         texts.push((Role::Dim, format!("{status}: {}   ", goal.objective)));
     }
-    let done = view.plan.iter().filter(|entry| entry.status == PlanStatus::Completed).count();
-    if done < view.plan.len() {
-        texts.push((Role::Strong, format!("plan {done}/{}", view.plan.len())));
-        if let Some(entry) = view.plan.iter().find(|entry| entry.status == PlanStatus::InProgress) {
+    let done = view.work.plan.iter().filter(|entry| entry.status == PlanStatus::Completed).count();
+    if done < view.work.plan.len() {
+        texts.push((Role::Strong, format!("plan {done}/{}", view.work.plan.len())));
+        if let Some(entry) = view.work.plan.iter().find(|entry| entry.status == PlanStatus::InProgress) {
             texts.push((Role::Text, format!(" ◎ {}", entry.content)));
         }
         texts.push((Role::Text, "   ".to_owned()));
     }
     let active: Vec<&SubagentState> =
-        view.agents.iter().filter(|agent| !agent.progress.status.is_final()).collect();
+        view.work.agents.iter().filter(|agent| !agent.progress.status.is_final()).collect();
     if !active.is_empty() {
         texts.push((Role::Strong, format!("agents {}", active.len())));
         for agent in active.iter().take(SUMMARISED) {
@@ -106,18 +106,18 @@ const SUMMARISED: usize = 3;
 /// the cursor.
 pub(super) fn opened(view: &SessionView, selected: usize, height: usize, drawing: Drawing<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
-    if view.plan.is_empty() && view.agents.is_empty() {
+    if view.work.plan.is_empty() && view.work.agents.is_empty() {
         rows.push(drawing.row(&[(Role::Dim, "no plan and no agents yet · esc: close")]));
         return rows;
     }
-    rows.extend(view.plan.iter().map(|entry| plan_row(entry, drawing)));
+    rows.extend(view.work.plan.iter().map(|entry| plan_row(entry, drawing)));
     let left = height.saturating_sub(rows.len() + 1).max(1);
     let first = (selected + 1).saturating_sub(left);
-    for (index, agent) in view.agents.iter().enumerate().skip(first).take(left) {
+    for (index, agent) in view.work.agents.iter().enumerate().skip(first).take(left) {
         rows.push(agent_row(agent, index == selected, drawing));
     }
     rows.truncate(height.saturating_sub(1).max(1));
-    let keys = match view.agents.is_empty() {
+    let keys = match view.work.agents.is_empty() {
         true => "esc: close",
         false => "↑ ↓: select · enter: its transcript · x: cancel · esc: close",
     };

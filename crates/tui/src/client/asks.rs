@@ -30,7 +30,7 @@ pub enum Answer {
     Permission {
         /// The decision.
         outcome: PermissionOutcome,
-        /// What the model is told about a refusal.
+        /// The user's reason for a refusal, for the model.
         reason: Option<String>,
     },
     /// To a question.

@@ -26,7 +26,7 @@ pub struct Screen {
     delivery: Mutex<Delivery>,
 }
 
-/// What becomes of events.
+/// Where events go.
 #[derive(Debug, Default)]
 enum Delivery {
     /// They are dropped: they are in the store, and are read from there.

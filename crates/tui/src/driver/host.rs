@@ -53,7 +53,7 @@ pub trait Host: Send + Sync {
     /// calling thread; the terminal is the editor's meanwhile.
     async fn edit(&self, text: &str) -> Result<String, String>;
 
-    /// Passes a text to the local clipboard's program; returns whether there is one. Waits at most a
-    /// few seconds.
+    /// Passes a text to the local clipboard's program; returns whether there is one. Waits at most
+    /// a few seconds.
     async fn copy(&self, text: &str) -> bool;
 }

@@ -69,7 +69,7 @@ pub enum Request {
     ListModels,
     /// Lists sessions: with words, those in which they occur.
     ListSessions {
-        /// Words that were said in them; empty for all.
+        /// Words of their messages; empty for all.
         words: String,
         /// Whether sessions of other directories are listed too.
         everywhere: bool,

@@ -83,9 +83,10 @@ impl Tmux {
         self.run(&["send-keys", "-t", "t", key]);
     }
 
-    /// Types a text, waits until it is shown, and presses Enter: a person's speed, not a paste's.
+    /// Pastes a text, waits until it is shown, and presses Enter. What is typed this fast counts as
+    /// a paste, to which an Enter at once would belong.
     pub(super) fn say(&self, text: &str) {
-        self.text(text);
+        self.paste(text);
         self.wait_for(text);
         self.key("Enter");
     }
