@@ -18,7 +18,7 @@ async fn the_user_runs_a_command_and_the_next_request_has_its_output() {
     assert!(said.contains("running 1 test"), "{said}");
     assert!(!said.contains("/run"), "{said}");
     // The calls of the user and of the model have numbers of one row.
-    let ids: Vec<_> = stage.statuses().into_iter().map(|(id, status)| (id, status)).collect();
+    let ids = stage.statuses();
     assert_eq!(ids.len(), 2, "{ids:?}");
     assert!(ids.iter().all(|(_, status)| *status == ToolStatus::Completed), "{ids:?}");
     assert_ne!(ids[0].0, ids[1].0);

@@ -86,7 +86,7 @@ fn theme(settings: &Options, name: &str) -> Result<Theme> {
     if let Some(theme) = Theme::shipped(name, Background::Dark) {
         return Ok(theme);
     }
-    let file = settings.directories.config.join("themes").join(&format!("{name}.toml"));
+    let file = settings.directories.config.join("themes").join(format!("{name}.toml"));
     let bytes = system::read_regular(&file).map_err(|error| {
         anyhow::anyhow!(
             "ui.theme: there is no theme {name:?} ({error}); choose one of {}",

@@ -257,7 +257,7 @@ impl World {
                 return;
             }
             // The clock is paused: longer than every limit of a subagent, and over at once.
-            let ended = tokio::time::timeout(Duration::from_hours(1), self.ended.notified()).await;
+            let ended = tokio::time::timeout(Duration::from_secs(3_600), self.ended.notified()).await;
             ended.expect("a subagent that is at work ends");
         }
     }
