@@ -13,7 +13,7 @@ pub(crate) fn open(
     cwd: &AbsPath,
     url: &str,
 ) -> Option<JoinHandle<()>> {
-    let set = |name| environment.get(name).is_some();
+    let set = |name| environment.get(name).is_some_and(|value| !value.is_empty());
     let has_display = cfg!(target_os = "macos") || set("DISPLAY") || set("WAYLAND_DISPLAY");
     let argv = command(url).filter(|_| has_display)?;
     Some(tokio::spawn(run(wiring::local_system(options), cwd.clone(), argv)))
