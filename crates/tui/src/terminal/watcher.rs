@@ -116,6 +116,10 @@ fn told(orders: impl BufRead) -> Option<Told> {
 }
 
 /// The parts of the settings that single keys need, as numbers.
+#[cfg_attr(
+    target_os = "macos",
+    expect(clippy::useless_conversion, reason = "the flags have 64 bits there and 32 on Linux")
+)]
 fn written(settings: &Termios) -> String {
     let codes = &settings.special_codes;
     [
@@ -131,6 +135,10 @@ fn written(settings: &Termios) -> String {
 }
 
 /// Returns the settings from before; `None` if the terminal is no longer as Tiller had set it.
+#[cfg_attr(
+    target_os = "macos",
+    expect(clippy::useless_conversion, reason = "the flags have 64 bits there and 32 on Linux")
+)]
 fn restored([input, output, control, local, least, time]: [u64; 6], now: Termios) -> Option<Termios> {
     let mut before = now.clone();
     before.input_modes = InputModes::from_bits_retain(input.try_into().ok()?);
