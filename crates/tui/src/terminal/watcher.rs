@@ -64,7 +64,7 @@ impl<W: Write> Watcher<W> {
 
 /// What the watcher has received.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct Orders {
     settings: Option<[u64; 6]>,
     undo: Vec<u8>,
     session: String,
@@ -76,18 +76,18 @@ pub fn run(orders: impl BufRead, mut terminal: impl AsFd + Write) {
     // Signals that the terminal sends to its session must not reach the watcher. A leader of a
     // group, such as in a test, cannot leave it.
     let _ = rustix::process::setsid();
-    let Some(told) = told(orders) else { return };
-    if let (Some(settings), Ok(now)) = (told.settings, tcgetattr(&terminal))
+    let Some(found) = read_orders(orders) else { return };
+    if let (Some(settings), Ok(now)) = (found.settings, tcgetattr(&terminal))
         && let Some(restored) = restored(settings, now)
     {
         // A terminal that is gone needs nothing.
         let _ = tcsetattr(&terminal, OptionalActions::Now, &restored);
     }
-    let mut bytes = told.undo;
+    let mut bytes = found.undo;
     bytes.extend_from_slice(b"\r\n\x1b[J");
     bytes.extend_from_slice(b"tiller was killed.");
-    if !told.session.is_empty() {
-        let line = format!(" The session is stored: tiller --session {}", agent::one_line(&told.session));
+    if !found.session.is_empty() {
+        let line = format!(" The session is stored: tiller --session {}", agent::one_line(&found.session));
         bytes.extend_from_slice(line.as_bytes());
     }
     bytes.extend_from_slice(b"\r\n");
@@ -95,24 +95,24 @@ pub fn run(orders: impl BufRead, mut terminal: impl AsFd + Write) {
 }
 
 /// Reads what there is to restore; `None` after a farewell.
-fn told(orders: impl BufRead) -> Option<Told> {
-    let mut told = Told::default();
+fn read_orders(orders: impl BufRead) -> Option<Orders> {
+    let mut found = Orders::default();
     for line in orders.lines().map_while(Result::ok).filter(|line| line.len() <= MAX_LINE) {
         match line.split_once(' ') {
             _ if line == FAREWELL => return None,
             Some(("settings", numbers)) => {
                 let numbers: Vec<u64> = numbers.split(' ').filter_map(|number| number.parse().ok()).collect();
-                told.settings = numbers.try_into().ok();
+                found.settings = numbers.try_into().ok();
             }
             Some(("undo", digits)) => {
                 let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-                told.undo = digits.as_bytes().chunks(2).filter_map(byte).collect();
+                found.undo = digits.as_bytes().chunks(2).filter_map(byte).collect();
             }
-            Some(("session", id)) => told.session = id.to_owned(),
+            Some(("session", id)) => found.session = id.to_owned(),
             _ => {}
         }
     }
-    Some(told)
+    Some(found)
 }
 
 /// The parts of the settings that single keys need, as numbers.
@@ -159,17 +159,21 @@ mod tests {
     #[test]
     fn a_farewell_leaves_nothing_to_restore() {
         let orders = "settings 1 2 3 4 5 6\nundo 1b5b6d\nsession abc\n";
-        let told_before = told(orders.as_bytes()).unwrap();
+        let read_before = read_orders(orders.as_bytes()).unwrap();
         assert_eq!(
-            told_before,
-            Told { settings: Some([1, 2, 3, 4, 5, 6]), undo: b"\x1b[m".to_vec(), session: "abc".to_owned() }
+            read_before,
+            Orders {
+                settings: Some([1, 2, 3, 4, 5, 6]),
+                undo: b"\x1b[m".to_vec(),
+                session: "abc".to_owned()
+            }
         );
-        assert_eq!(told(format!("{orders}farewell\n").as_bytes()), None);
+        assert_eq!(read_orders(format!("{orders}farewell\n").as_bytes()), None);
     }
 
     #[test]
     fn lines_that_are_cut_or_unknown_are_ignored() {
-        assert_eq!(told(&b"sett"[..]), Some(Told::default()));
-        assert_eq!(told(&b"settings 1 2\nwhatever\nundo zz\n"[..]), Some(Told::default()));
+        assert_eq!(read_orders(&b"sett"[..]), Some(Orders::default()));
+        assert_eq!(read_orders(&b"settings 1 2\nwhatever\nundo zz\n"[..]), Some(Orders::default()));
     }
 }
