@@ -1,5 +1,6 @@
-"""Subagents as the client shows them: of the real program, which `TILLER` names, with a model that answers when it is told."""
+"""Subagents as the client shows them: of the real program, which `TILLER` names, with a model that answers on demand."""
 
+import contextlib
 import os
 import pty
 import select
@@ -9,6 +10,7 @@ import sys
 import threading
 import unittest
 from dataclasses import replace
+from pathlib import Path
 
 from model_server import PROMPT, ModelServer
 from test_tiller import TILLER, Folders
@@ -75,6 +77,15 @@ class Shown(unittest.TestCase):
         self.assertEqual(numbers(state), shown)
         unknown = replace(state, summary={**summary, "cost": None, "eta": None})
         self.assertTrue(numbers(unknown).endswith("15 tokens, cost unknown"))
+
+
+def kill(pid):
+    """Kills the program. Where a recorder of the wire started it, the program is the recorder's child, which would otherwise end in order."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    for child in children.read_text().split() if children.exists() else []:
+        os.kill(int(child), signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 class Program(Folders):
@@ -161,7 +172,7 @@ class Program(Folders):
             model.release("Task one")
             model.release("Task two")
             until(two="done", below="running")
-            os.kill(tiller.pid, signal.SIGKILL)
+            kill(tiller.pid)
             until(two="done", one="interrupted", below="interrupted")
             started.join(PATIENCE)
             self.assertEqual(tiller.reconnect().lost, [])

@@ -1,8 +1,8 @@
-// Subagents as the client shows them: of the real program, which `TILLER` names, with a model that answers when it is told.
+// Subagents as the client shows them: of the real program, which `TILLER` names, with a model that answers on demand.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -19,6 +19,20 @@ const PATIENCE = 60_000;
 const node = (id: string, status = "running", children: Node[] = [], more: Partial<Node> = {}): Node => {
   const none = { error: null, queueReason: null, lastTool: "grep", lastMessagePreview: null, nextRetryAt: null };
   return { id, type: "explore", task: `look at ${id}`, status, elapsed: 61.5, toolCalls: 1, success: false, children, ...none, ...more };
+};
+
+/** Kills the program. Where a recorder of the wire started it, the program is the recorder's child, which would otherwise end in order. */
+const kill = (pid: number): void => {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  const children = existsSync(file) ? readFileSync(file, "utf8").split(" ").filter(Boolean) : [];
+  for (const id of [...children.map(Number), pid]) {
+    try {
+      process.kill(id, "SIGKILL");
+    } catch (error) {
+      // A recorder whose program has ended may have ended too.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  }
 };
 
 test("what is shown of a text is harmless", () => {
@@ -169,7 +183,7 @@ test("a killed program leaves interrupted subagents that a reconnection lists", 
   model.release("Task one");
   model.release("Task two");
   await until({ two: "done", below: "running" });
-  process.kill(client.pid as number, "SIGKILL");
+  kill(client.pid as number);
   await until({ two: "done", one: "interrupted", below: "interrupted" });
   await broken;
   assert.deepEqual((await client.reconnect()).lost, []);
