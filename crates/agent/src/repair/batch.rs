@@ -36,7 +36,7 @@ impl AnyCall for BatchedReads {
     /// fail.
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let mut all =
-            ToolOutput { result: ToolResult::error(String::new()), shown: None, events: Vec::new() };
+            ToolOutput { result: ToolResult::error(String::new()), shown: None, title: None, events: Vec::new() };
         for call in &mut self.0 {
             let title = call.describe(&cx.cwd).title;
             let ToolResult { text, images, is_error } = match call.run(cx).await {

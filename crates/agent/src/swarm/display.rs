@@ -1,7 +1,7 @@
 //! Shows the swarm to the clients of the root session: snapshots while it is at work, and the
 //! progress of the calls that wait for it.
 
-use super::{Swarm, results, unix_time_ms};
+use super::{Swarm, registry::WaitingCall, results, unix_time_ms};
 use crate::{
     Content, SubagentState, SwarmContexts, SwarmEvent, SwarmState, ToolCallUpdate, ToolContent,
     limits::SWARM_EVERY,
@@ -35,23 +35,22 @@ impl Swarm {
         let state = self.snapshot();
         let progress: Vec<_> = {
             let registry = self.registry();
-            let lines = |ids: &[String]| {
-                let states = ids.iter().filter_map(|id| registry.get(id));
-                let line = |state: &SubagentState| match progress_below(&registry.descendants(&state.id)) {
-                    Some(below) => format!("{}\n  {below}", results::line(state)),
-                    None => results::line(state),
-                };
-                states.map(|agent| line(&agent.state)).collect::<Vec<_>>().join("\n")
+            let line = |state: &SubagentState| match progress_below(&registry.descendants(&state.id)) {
+                Some(below) => format!("{}\n  {below}", results::line(state)),
+                None => results::line(state),
             };
-            registry
-                .waiting
-                .iter()
-                .map(|call| (call.progress.clone(), call.id.clone(), lines(&call.agents)))
-                .collect()
+            let update = |call: &WaitingCall| {
+                let states = || call.agents.iter().filter_map(|id| registry.get(id)).map(|agent| &agent.state);
+                let lines: Vec<_> = states().map(line).collect();
+                let mut update = ToolCallUpdate::of(call.id.clone(), "subagent");
+                update.display.title = results::title(states(), call.is_batch);
+                update.display.content = Some(vec![ToolContent::Content(Content::text(lines.join("\n")))]);
+                update
+            };
+            registry.waiting.iter().map(|call| (call.progress.clone(), update(call))).collect()
         };
-        for (show, id, text) in progress {
-            let mut update = ToolCallUpdate::of(id, "subagent");
-            update.display.content = Some(vec![ToolContent::Content(Content::text(text))]);
+        // A client's function is called without the lock.
+        for (show, update) in progress {
             show(update);
         }
         self.notify(SwarmEvent::State(state));

@@ -127,10 +127,14 @@ impl Node {
     }
 
     /// Waits for subagents. If the call is cancelled, they are cancelled too.
-    async fn wait_for(&self, ids: &[String], cx: &ToolContext) -> Result<(), ToolError> {
+    async fn wait_for(&self, ids: &[String], is_batch: bool, cx: &ToolContext) -> Result<(), ToolError> {
         let swarm = &self.swarm;
-        let call =
-            WaitingCall { id: cx.call.id.clone(), agents: ids.to_vec(), progress: cx.call.progress.clone() };
+        let call = WaitingCall {
+            id: cx.call.id.clone(),
+            agents: ids.to_vec(),
+            is_batch,
+            progress: cx.call.progress.clone(),
+        };
         let _shown = Shown::new(swarm, call);
         if let Some(own) = &self.own {
             own.slot.wait().await;
@@ -218,7 +222,7 @@ impl Subagents for Node {
         if !request.waits {
             return Ok(ToolOutput::text(results::spawned(&states, request.is_batch)));
         }
-        self.wait_for(&ids, cx).await?;
+        self.wait_for(&ids, request.is_batch, cx).await?;
         let ended = self.deliver(&ids);
         let text = match ended.as_slice() {
             [state] if !request.is_batch => results::of_call(state),
@@ -226,6 +230,7 @@ impl Subagents for Node {
         };
         let failed = ended.iter().all(|state| state.progress.status != SubagentStatus::Done);
         let mut output = ToolOutput::text(text);
+        output.title = results::title(ended.iter(), request.is_batch);
         output.events = ended.into_iter().map(|state| SessionEvent::Subagent(Box::new(state))).collect();
         Ok(if failed { output.failed() } else { output })
     }

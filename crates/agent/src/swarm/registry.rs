@@ -21,6 +21,8 @@ pub(super) struct Registry {
 pub(super) struct WaitingCall {
     pub(super) id: ToolCallId,
     pub(super) agents: Vec<String>,
+    /// Whether it requested a batch, even of one.
+    pub(super) is_batch: bool,
     pub(super) progress: Arc<dyn Fn(crate::ToolCallUpdate) + Send + Sync>,
 }
 

@@ -113,6 +113,32 @@ pub(super) fn tree(agents: &[Agent], parent: Option<&str>, depth: usize) -> Stri
     text
 }
 
+/// Returns the title of a call with a batch of subagents: `4 subagents (2 done, 1 running)`, without
+/// the states that none has. `None` for a call with one subagent: its title is its task. Some
+/// clients show nothing of a call but its title, cut at 60 characters or at its first colon.
+pub(super) fn title<'a>(
+    states: impl Iterator<Item = &'a SubagentState>,
+    is_batch: bool,
+) -> Option<String> {
+    const SHOWN: [(&str, &[SubagentStatus]); 5] = [
+        ("failed", &[SubagentStatus::Failed]),
+        ("done", &[SubagentStatus::Done]),
+        ("cancelled", &[SubagentStatus::Cancelled, SubagentStatus::Interrupted]),
+        ("running", &[SubagentStatus::Running, SubagentStatus::Retrying]),
+        ("waiting", &[SubagentStatus::Waiting, SubagentStatus::Queued, SubagentStatus::QueuedGlobal]),
+    ];
+    if !is_batch {
+        return None;
+    }
+    let states: Vec<_> = states.map(|state| state.progress.status).collect();
+    let counted = SHOWN.iter().filter_map(|(name, of)| {
+        let count = states.iter().filter(|status| of.contains(status)).count();
+        (count > 0).then(|| format!("{count} {name}"))
+    });
+    let noun = if states.len() == 1 { "subagent" } else { "subagents" };
+    Some(format!("{} {noun} ({})", states.len(), counted.collect::<Vec<_>>().join(", ")))
+}
+
 /// Returns the line of a subagent: `● explore-1 (explore) done, 3 calls: Find the parser`.
 pub(super) fn line(state: &SubagentState) -> String {
     let icon = match state.progress.status {

@@ -3,14 +3,15 @@
 //! Git runs on this machine, not in the editor's terminal. Hooks, the file monitor, submodules and
 //! every transport are disabled for these commands: each can name a program in the configuration of
 //! a repository. A repository whose own configuration has filters is refused, because git would run
-//! them at checkout.
+//! them at checkout; so is a worktree with a repository in the path of a submodule.
 
 use crate::{
     SessionId, SubagentWorktree,
     limits::{GIT_OUTPUT_BYTES, GIT_WAIT},
 };
-use system::{AbsPath, Output, PipedCommand, System};
-use tokio::io::AsyncReadExt as _;
+use std::future::Future;
+use system::{AbsPath, Output, Piped, PipedCommand, Process, System};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 
 /// Options that keep git from running programs which the repository names.
 const SAFE: [&str; 8] = [
@@ -35,6 +36,9 @@ const AUTHOR: [(&str, &str); 4] = [
     ("GIT_COMMITTER_NAME", "Tiller"),
     ("GIT_COMMITTER_EMAIL", "tiller@localhost"),
 ];
+
+/// The mode of a submodule in the index, before its path.
+const SUBMODULE: &[u8] = b"160000 ";
 
 /// Variables that git commands inherit.
 const INHERITED: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "XDG_CONFIG_HOME", "TMPDIR"];
@@ -95,7 +99,7 @@ async fn commit(system: &dyn System, worktree: &SubagentWorktree) -> Result<Stri
     let SubagentWorktree { folder, branch, base } = worktree;
     let git = Git { system, cwd: folder.clone() };
     refuse_filters(&git).await?;
-    git.run(&["add", "--all"]).await?;
+    add(&git).await?;
     if !git.run(&["diff", "--cached", "--shortstat", "--no-ext-diff", "--no-textconv"]).await?.is_empty() {
         git.run(&["commit", "--quiet", "--no-verify", "-m", &format!("Work of subagent on {branch}")])
             .await?;
@@ -114,17 +118,44 @@ async fn commit(system: &dyn System, worktree: &SubagentWorktree) -> Result<Stri
         .await?;
     let top = git.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
     let main = Git { system, cwd: AbsPath::new(&top).map_err(|error| error.to_string())? };
-    main.run(&["worktree", "remove", folder.as_str()]).await?;
-    if changes.trim().is_empty() {
-        main.run(&["branch", "-D", branch]).await?;
-        return Ok("It changed no file in its worktree.".to_owned());
-    }
+    let removed = main.run(&["worktree", "remove", folder.as_str()]).await;
+    let left = match removed {
+        Ok(_) if changes.trim().is_empty() => {
+            main.run(&["branch", "-D", branch]).await?;
+            return Ok("It changed no file in its worktree.".to_owned());
+        }
+        Ok(_) => String::new(),
+        Err(error) => format!(" Its worktree {folder} stays: {error}."),
+    };
     Ok(format!(
-        "Its changes are on branch {branch}, based on {}:\n{}\nNothing was merged. See them with `git diff {}...{branch}`; take them over with `git merge {branch}`.",
+        "Its changes are on branch {branch}, based on {}:\n{}\nNothing was merged. See them with `git diff {}...{branch}`; take them over with `git merge {branch}`.{left}",
         short(base),
         changes.trim_end(),
         short(base),
     ))
+}
+
+/// Adds all changes to the index. Paths of submodules are left out: to compare one, git enters the
+/// repository in it and runs the filters of that repository's configuration.
+///
+/// # Errors
+///
+/// If there is a repository in the path of a submodule: its work would be lost with the worktree.
+async fn add(git: &Git<'_>) -> Result<(), String> {
+    let submodules = git.submodules().await?;
+    for path in &submodules {
+        if git.system.metadata(&git.cwd.join(path).join(".git")).await.is_ok() {
+            return Err(format!(
+                "the submodule {path} holds a repository, and git would run the programs that its configuration names. \
+                 Commit in {path} and in the worktree yourself"
+            ));
+        }
+    }
+    let exclude: Vec<_> = submodules.iter().map(|path| format!(":(exclude,literal){path}")).collect();
+    let args: Vec<_> =
+        ["add", "--all", "--", "."].into_iter().chain(exclude.iter().map(String::as_str)).collect();
+    git.run(&args).await?;
+    Ok(())
 }
 
 fn short(commit: &str) -> &str {
@@ -149,6 +180,42 @@ async fn refuse_filters(git: &Git<'_>) -> Result<(), String> {
     }
 }
 
+/// The paths in the output of `git ls-files -z --format=%(objectmode) %(path)` that are submodules.
+async fn submodules_of(output: &mut (dyn AsyncRead + Send + Unpin)) -> Result<Vec<String>, String> {
+    let (mut entries, mut paths, mut kept) = (BufReader::new(output).split(0), Vec::new(), 0);
+    while let Some(entry) = entries.next_segment().await.map_err(|error| format!("git ls-files: {error}"))? {
+        let Some(path) = entry.strip_prefix(SUBMODULE) else { continue };
+        kept += path.len();
+        if kept > GIT_OUTPUT_BYTES {
+            return Err(format!("the paths of the submodules are longer than {GIT_OUTPUT_BYTES} bytes"));
+        }
+        paths.push(String::from_utf8(path.to_vec()).map_err(|_| "the path of a submodule is not UTF-8")?);
+    }
+    Ok(paths)
+}
+
+/// Waits for the end of a git command.
+///
+/// # Errors
+///
+/// The message has the command and what git wrote to standard error.
+async fn end(mut process: Box<dyn Process>, what: &str) -> Result<(), String> {
+    let mut errors = String::new();
+    while let Some(piece) = process.next_output().await {
+        if let Output::Text(text) = piece {
+            errors.push_str(&text);
+        }
+    }
+    let status = process.wait().await.map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("git {what} failed: {}", errors.trim())) }
+}
+
+/// A git command that runs.
+struct Started {
+    output: Box<dyn AsyncRead + Send + Unpin>,
+    process: Box<dyn Process>,
+}
+
 /// Runs git in a directory.
 struct Git<'a> {
     system: &'a dyn System,
@@ -167,15 +234,51 @@ impl Git<'_> {
     /// The message has the command and what git wrote to standard error, or says that the output is
     /// too long.
     async fn run(&self, args: &[&str]) -> Result<String, String> {
-        let what = args.first().copied().unwrap_or_default();
-        tokio::time::timeout(GIT_WAIT, self.output(args))
+        self.in_time(args.first().copied().unwrap_or_default(), self.output(args)).await
+    }
+
+    /// Returns the paths of the submodules in the index, relative to its top.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run). The output that counts is that of the submodules.
+    async fn submodules(&self) -> Result<Vec<String>, String> {
+        self.in_time("ls-files", async {
+            let mut git = self.start(&["ls-files", "-z", "--format=%(objectmode) %(path)"]).await?;
+            let read = submodules_of(&mut git.output).await;
+            end(git.process, "ls-files").await.and(read)
+        })
+        .await
+    }
+
+    async fn in_time<T>(
+        &self,
+        what: &str,
+        work: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
+        tokio::time::timeout(GIT_WAIT, work)
             .await
             .unwrap_or_else(|_| Err(format!("git {what} has not ended within {} s", GIT_WAIT.as_secs())))
     }
 
     async fn output(&self, args: &[&str]) -> Result<String, String> {
         let what = args.first().copied().unwrap_or_default();
-        let author: &[_] = if what != "commit" || self.has_author().await { &[] } else { &AUTHOR };
+        let mut git = self.start(args).await?;
+        let mut bytes = Vec::new();
+        let read = (&mut git.output).take(GIT_OUTPUT_BYTES as u64).read_to_end(&mut bytes).await;
+        read.map_err(|error| format!("git {what}: {error}"))?;
+        if bytes.len() == GIT_OUTPUT_BYTES {
+            // Part of it would decide nothing, and git may wait for a reader of the rest.
+            return Err(format!("git {what} wrote more than {GIT_OUTPUT_BYTES} bytes"));
+        }
+        end(git.process, what).await?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Starts git with an empty standard input.
+    async fn start(&self, args: &[&str]) -> Result<Started, String> {
+        let is_commit = args.first() == Some(&"commit");
+        let author: &[_] = if !is_commit || self.has_author().await { &[] } else { &AUTHOR };
         let env = system::UNATTENDED_ENV.iter().chain(&OFFLINE).chain(author);
         let command = PipedCommand {
             program: "git".to_owned(),
@@ -185,26 +288,9 @@ impl Git<'_> {
             env: env.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             error_limit: GIT_OUTPUT_BYTES,
         };
-        let mut git = self.system.spawn_piped(command).await.map_err(|error| error.to_string())?;
-        drop(git.input);
-        let mut bytes = Vec::new();
-        let read = (&mut git.output).take(GIT_OUTPUT_BYTES as u64).read_to_end(&mut bytes).await;
-        read.map_err(|error| format!("git {what}: {error}"))?;
-        if bytes.len() == GIT_OUTPUT_BYTES {
-            // Part of it would decide nothing, and git may wait for a reader of the rest.
-            return Err(format!("git {what} wrote more than {GIT_OUTPUT_BYTES} bytes"));
-        }
-        let mut errors = String::new();
-        while let Some(piece) = git.process.next_output().await {
-            if let Output::Text(text) = piece {
-                errors.push_str(&text);
-            }
-        }
-        let status = git.process.wait().await.map_err(|error| error.to_string())?;
-        match status.success() {
-            true => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            false => Err(format!("git {what} failed: {}", errors.trim())),
-        }
+        let Piped { output, process, .. } =
+            self.system.spawn_piped(command).await.map_err(|error| error.to_string())?;
+        Ok(Started { output, process })
     }
 
     /// Whether the user has configured the author of commits.

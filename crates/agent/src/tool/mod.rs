@@ -156,6 +156,8 @@ pub struct ToolOutput {
     pub result: ToolResult,
     /// The content for the user; if `None`, the result's text is shown.
     pub shown: Option<Vec<ToolContent>>,
+    /// A new title for the call that has ended; if `None`, it keeps the one of its description.
+    pub title: Option<String>,
     /// Events to record along with the result, such as a new plan.
     pub events: Vec<SessionEvent>,
 }
@@ -163,12 +165,12 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// Creates an output with the same text for the model and the user.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { result: ToolResult::ok(text), shown: None, events: Vec::new() }
+        Self { result: ToolResult::ok(text), shown: None, title: None, events: Vec::new() }
     }
 
     /// Creates an output with a text for the model and different content for the user.
     pub fn shown(text: impl Into<String>, shown: Vec<ToolContent>) -> Self {
-        Self { result: ToolResult::ok(text), shown: Some(shown), events: Vec::new() }
+        Self { result: ToolResult::ok(text), shown: Some(shown), title: None, events: Vec::new() }
     }
 
     /// Marks the result as an error for the model, such as a command with a non-zero exit status.

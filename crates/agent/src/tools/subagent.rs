@@ -93,7 +93,10 @@ impl Tool for Subagent {
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
         let title = match self.requested() {
-            Ok((agents, true)) => format!("{} subagents", agents.len()),
+            Ok((agents, true)) => match agents.len() {
+                1 => "1 subagent".to_owned(),
+                count => format!("{count} subagents"),
+            },
             Ok((agents, false)) => match agents.first() {
                 Some(Requested { resume: Some(id), .. }) => format!("Resume subagent {id}"),
                 Some(agent) => {

@@ -207,6 +207,46 @@ async fn submodules_are_not_checked_out() {
 }
 
 #[tokio::test]
+async fn the_filters_of_a_repository_in_the_path_of_a_submodule_do_not_run() {
+    let (repository, module) = (Repository::new().await, Repository::new().await);
+    module.write(".gitattributes", "a.txt filter=x\n").await;
+    module.git(&["add", ".gitattributes"]).await;
+    module.git(&["commit", "--quiet", "-m", "a filter for a.txt"]).await;
+    let add = ["-c", "protocol.file.allow=always", "submodule", "add", module.folder.as_str(), "module"];
+    assert!(repository.plain_git(&add).await);
+    repository.git(&["commit", "--quiet", "-m", "a submodule"]).await;
+    let worktree = repository.create(None).await.unwrap();
+    let (path, ran) = (worktree.folder.join("module"), repository.folder.join("ran"));
+    let clone = ["clone", "--quiet", module.folder.as_str(), path.as_str()];
+    assert!(repository.plain_git(&clone).await);
+    let inside = Git { system: &repository.system, cwd: path.clone() };
+    inside.run(&["config", "filter.x.clean", &format!("touch '{ran}'; cat")]).await.unwrap();
+    repository.system.write_text(&path.join("a.txt"), "ONE\n").await.unwrap();
+    let text = hand_back(&repository.system, &worktree).await;
+    assert!(text.contains("the submodule module holds a repository"), "{text}");
+    assert!(!repository.exists(&ran).await, "no filter ran");
+    assert!(repository.exists(&worktree.folder).await, "its work is still there");
+    // The command that is left out does run it.
+    let plain = Git { system: &repository.system, cwd: worktree.folder.clone() };
+    plain.run(&["add", "--all"]).await.unwrap();
+    assert!(repository.exists(&ran).await);
+}
+
+#[tokio::test]
+async fn a_worktree_that_git_does_not_remove_stays_and_the_branch_has_its_work() {
+    let repository = Repository::new().await;
+    let worktree = repository.create(None).await.unwrap();
+    let nested = worktree.folder.join("nested");
+    let clone = ["clone", "--quiet", repository.folder.as_str(), nested.as_str()];
+    assert!(repository.plain_git(&clone).await);
+    repository.system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    let text = hand_back(&repository.system, &worktree).await;
+    assert!(text.contains("Its changes are on branch") && text.contains("new.txt"), "{text}");
+    assert!(text.contains(&format!("Its worktree {} stays", worktree.folder)), "{text}");
+    assert!(repository.exists(&nested.join("a.txt")).await);
+}
+
+#[tokio::test]
 async fn without_a_repository_or_a_commit_the_reason_is_clear() {
     let repository = Repository::new().await;
     let outside = repository.folder.parent().unwrap();

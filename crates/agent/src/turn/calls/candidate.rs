@@ -226,17 +226,17 @@ impl Candidate {
         content: Vec<ToolContent>,
         limits: &ToolLimits,
     ) -> (ToolResult, Vec<SessionEvent>) {
-        let (status, mut result, shown, events) = match outcome {
-            Ok(ToolOutput { result, shown, events }) => {
+        let (status, mut result, shown, title, events) = match outcome {
+            Ok(ToolOutput { result, shown, title, events }) => {
                 let status = if result.is_error { ToolStatus::Failed } else { ToolStatus::Completed };
-                (status, result, shown, events)
+                (status, result, shown, title, events)
             }
             Err(ToolError::Cancelled(partial)) => {
                 let text = match partial {
                     Some(partial) => format!("The call was cancelled. Until then:\n{partial}"),
                     None => "The call was cancelled.".to_owned(),
                 };
-                (ToolStatus::Cancelled, ToolResult::error(text), None, Vec::new())
+                (ToolStatus::Cancelled, ToolResult::error(text), None, None, Vec::new())
             }
             Err(error) => {
                 // The diff that was going to be written stays visible beside the error.
@@ -245,7 +245,7 @@ impl Candidate {
                     content.into_iter().partition(|content| matches!(content, ToolContent::Diff(_)));
                 shown.push(ToolContent::Content(Content::text(text.clone())));
                 shown.extend(rest);
-                (ToolStatus::Failed, ToolResult::error(text), Some(shown), Vec::new())
+                (ToolStatus::Failed, ToolResult::error(text), Some(shown), None, Vec::new())
             }
         };
         for note in &self.notes {
@@ -260,6 +260,9 @@ impl Candidate {
         }
         let text = || vec![ToolContent::Content(Content::text(recorded.text.clone()))];
         let mut update = self.update(status).content(shown.unwrap_or_else(text));
+        // The title of a call with subagents showed their progress; the recorded one replaces it.
+        let shows_progress = self.effect() == Some(Effect::Delegates);
+        update.display.title = title.or_else(|| shows_progress.then(|| self.description.title.clone()));
         update.result = Some(recorded);
         (result, std::iter::once(SessionEvent::ToolCall(update)).chain(events).collect())
     }

@@ -1,7 +1,10 @@
 //! What the requesting agent receives.
 
 use super::{Cast, Scene, batch, play, subagent};
-use agent::{StopReason, SubagentStatus, fake::Reply};
+use agent::{
+    Content, SessionEvent, StopReason, SubagentStatus,
+    fake::{FakeClient, Reply},
+};
 use serde_json::json;
 
 #[tokio::test]
@@ -63,6 +66,36 @@ async fn a_batch_reports_all_its_results() {
     play.prompt("Do both").await;
     let text = "Batch complete: 1 agents finished, 1 failed.\n\nAgent 'a' completed:\nDone.\n\nAgent 'b' failed: no such field";
     assert_eq!(play.received(), [text]);
+    let titles = titles(&play.client);
+    assert_eq!(titles.first().map(String::as_str), Some("2 subagents"));
+    assert_eq!(titles.last().map(String::as_str), Some("2 subagents (1 failed, 1 done)"));
+}
+
+#[tokio::test]
+async fn the_title_of_a_batch_shows_how_far_it_is() {
+    let play = play(Cast::default(), |scene: &Scene| match scene.round {
+        _ if scene.is("hangs") => Reply::Hang(Vec::new()),
+        _ if scene.is_subagent() => Reply::text("Done."),
+        0 => batch(json!([{"task": "works", "id": "a"}, {"task": "hangs", "id": "b"}])),
+        _ => Reply::text("Ended."),
+    })
+    .await;
+    let mut turn = play.session.start(vec![Content::text("Do both")]);
+    let shown = "2 subagents (1 done, 1 running)";
+    play.client.until(|client| titles(client).iter().any(|title| title == shown)).await;
+    play.session.cancel();
+    turn.settled().await.unwrap();
+    let last = titles(&play.client).pop();
+    assert_eq!(last.as_deref(), Some("2 subagents"), "the title that a replay shows");
+}
+
+/// Returns the titles of calls that a client received, in order.
+fn titles(client: &FakeClient) -> Vec<String> {
+    let title = |event| match event {
+        SessionEvent::ToolCall(update) => update.display.title,
+        _ => None,
+    };
+    client.events().into_iter().filter_map(title).collect()
 }
 
 #[tokio::test]
