@@ -11,6 +11,7 @@ mod install;
 mod integrations;
 mod mcp;
 mod memory;
+mod pages;
 mod prompt;
 mod providers;
 mod read;
@@ -35,6 +36,7 @@ pub(crate) use mcp::{
     Add, Called, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
 pub(crate) use memory::{MemoryCommand, MemoryFilter};
+pub(crate) use pages::Pages;
 pub(crate) use prompt::{OutputFormat, PrintArgs, ScreenMode};
 pub(crate) use providers::{
     AuthCommand, AuthLogin, ConfigureProvider, CustomCommand, ModelsOf, ProvidersCommand,
@@ -62,6 +64,19 @@ pub(crate) struct Cli {
     pub(crate) print: PrintArgs,
 }
 
+impl Cli {
+    /// Returns what the flags say about output.
+    pub(crate) fn wishes(&self) -> crate::answer::Wishes {
+        let pages = match &self.command {
+            Some(Command::Sessions(
+                SessionsCommand::List { pages, .. } | SessionsCommand::Search { pages, .. },
+            )) => Some(pages),
+            _ => None,
+        };
+        crate::answer::Wishes { lines: pages.is_some_and(|pages| pages.jsonl), ..self.globals.wishes() }
+    }
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -69,7 +84,7 @@ pub(crate) enum Command {
     Acp(AcpArgs),
     /// Play the editor against `tiller acp` on a sample project and show the messages between them.
     Demo(DemoArgs),
-    /// List, show, search, export, import, archive, delete, rewind or repair stored sessions.
+    /// List, show, search, export, import, rename, archive, delete, rewind or repair stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Show, add, edit, pin, forget, export or import memories, and trust a project with them.
@@ -292,6 +307,8 @@ pub(crate) enum SessionsCommand {
         /// Maximum number of results.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
+        #[command(flatten)]
+        pages: Pages,
     },
     /// Show the conversation of a session.
     Show {
@@ -322,10 +339,21 @@ pub(crate) enum SessionsCommand {
         /// The session's id.
         id: String,
     },
+    /// Change the title of a session.
+    Rename {
+        /// The session's id.
+        id: String,
+        /// The title.
+        #[arg(required = true)]
+        title: Vec<String>,
+    },
     /// Delete a session and everything stored of it, permanently.
     Delete {
         /// The session's id.
         id: String,
+        /// Delete it without asking; for scripts.
+        #[arg(long)]
+        yes: bool,
     },
     /// Search messages and titles.
     Search {
@@ -335,6 +363,8 @@ pub(crate) enum SessionsCommand {
         /// Maximum number of results.
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
+        #[command(flatten)]
+        pages: Pages,
     },
     /// Restore files to their state at the end of a turn; without --to and --redo, list the turns
     /// that changed files.

@@ -66,7 +66,7 @@ pub(crate) fn run() -> Result<Exit> {
     };
     let entered =
         environment::enter(&mut environment, cli.globals.cwd.as_deref(), cli.globals.config.as_deref());
-    let console = Console::new(cli.globals.wishes(), &environment);
+    let console = Console::new(cli.wishes(), &environment);
     if let Err(error) = entered {
         return console.fail(error);
     }

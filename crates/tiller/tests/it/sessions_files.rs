@@ -34,12 +34,12 @@ fn an_export_is_imported_completely_except_files() {
     let copy = stdout(&home.run(&["sessions", "import", "session.json"])).trim().to_owned();
     assert_ne!(copy, id);
     assert_eq!(stdout(&home.run(&["sessions", "show", &copy])), shown);
-    let deleted = home.run(&["sessions", "delete", &id]);
+    let deleted = home.run(&["sessions", "delete", &id, "--yes"]);
     assert!(deleted.status.success(), "{}", stderr(&deleted));
-    assert!(stderr(&home.run(&["sessions", "delete", &id])).contains("no session"));
+    assert!(stderr(&home.run(&["sessions", "delete", &id, "--yes"])).contains("no session"));
     assert_eq!(stdout(&home.run(&["sessions", "import", "session.json"])).trim(), id);
     assert_eq!(stdout(&home.run(&["sessions", "show", &id])), shown);
-    assert_eq!(lines(&home, &["sessions", "list", "--json"]).len(), 2);
+    assert_eq!(lines(&home, &["sessions", "list", "--jsonl"]).len(), 2);
 
     // An imported file must not determine which files are restored on this machine.
     home.write("a.txt", "two\n");
@@ -62,7 +62,7 @@ fn an_export_is_imported_completely_except_files() {
             stderr(&refused)
         );
     }
-    assert_eq!(lines(&home, &["sessions", "list", "--json"]).len(), 2);
+    assert_eq!(lines(&home, &["sessions", "list", "--jsonl"]).len(), 2);
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn every_command_calls_the_id_of_a_session_session_id() {
     let commands: [(&[&str], usize); 6] = [
         (&["-p", "show a.txt", "--session", &id, "-o", "json"], 1),
         (&go_on, 2),
-        (&["sessions", "list", "--json"], usize::MAX),
-        (&["sessions", "search", "replace", "--json"], usize::MAX),
+        (&["sessions", "list", "--jsonl"], usize::MAX),
+        (&["sessions", "search", "replace", "--jsonl"], usize::MAX),
         (&["sessions", "export", &id], 1),
         (&["permissions", "log", "--json"], usize::MAX),
     ];
@@ -93,7 +93,7 @@ fn every_command_calls_the_id_of_a_session_session_id() {
     // Exports of older versions name it `id`.
     let exported = stdout(&home.run(&["sessions", "export", &id]));
     home.write("old.json", &exported.replacen("\"session_id\":", "\"id\":", 1));
-    assert!(home.run(&["sessions", "delete", &id]).status.success());
+    assert!(home.run(&["sessions", "delete", &id, "--yes"]).status.success());
     assert_eq!(stdout(&home.run(&["sessions", "import", "old.json"])).trim(), id);
 }
 
@@ -111,11 +111,11 @@ fn a_markdown_export_names_the_author_of_each_message() {
 fn messages_are_found_by_search() {
     let home = Home::new();
     let id = edited(&home);
-    let hits = lines(&home, &["sessions", "search", "REPLACE", "a.txt", "--json"]);
+    let hits = lines(&home, &["sessions", "search", "REPLACE", "a.txt", "--jsonl"]);
     assert!(hits.iter().all(|hit| hit["session_id"] == id.as_str()) && !hits.is_empty(), "{hits:?}");
     assert!(hits.iter().any(|hit| hit["excerpt"].as_str().unwrap().ends_with("in a.txt")), "{hits:?}");
-    assert_eq!(lines(&home, &["sessions", "search", "unheard", "--json"]), Vec::<Value>::new());
-    let elsewhere = ["sessions", "search", "replace", "--json", "--cwd", "/"];
+    assert_eq!(lines(&home, &["sessions", "search", "unheard", "--jsonl"]), Vec::<Value>::new());
+    let elsewhere = ["sessions", "search", "replace", "--jsonl", "--cwd", "/"];
     assert_eq!(lines(&home, &elsewhere), Vec::<Value>::new());
     assert!(stdout(&home.run(&["sessions", "search", "two"])).contains(&id));
 }
