@@ -18,6 +18,7 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller sessions import", &["tiller sessions import session.json --cwd ~/project"]),
     ("tiller sessions archive", &["tiller sessions archive ID"]),
     ("tiller sessions unarchive", &["tiller sessions unarchive ID"]),
+    ("tiller sessions rename", &["tiller sessions rename ID Fix the parser"]),
     ("tiller sessions delete", &["tiller sessions delete ID --yes"]),
     ("tiller sessions search", &["tiller sessions search retry timeout --cwd ."]),
     ("tiller sessions rewind", &["tiller sessions rewind ID", "tiller sessions rewind ID --to 3"]),

@@ -141,3 +141,50 @@ fn files_are_rewound_and_redone_from_the_command_line() {
     assert!(stderr(&rewind(&["--to", "9"])).contains("no turn 9"));
     assert_eq!(home.read("mine.txt").as_deref(), Some("mine\n"));
 }
+
+#[test]
+fn a_list_is_read_page_by_page_and_its_lines_are_the_items_of_its_pages() {
+    let home = Home::new();
+    for _ in 0..3 {
+        edited(&home);
+    }
+    for command in [&["sessions", "list"][..], &["sessions", "search", "replace"]] {
+        let (mut items, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let mut args = [command, &["--limit", "2", "--json"]].concat();
+            if let Some(cursor) = &after {
+                args.extend(["--after", cursor.as_str()]);
+            }
+            let page = lines(&home, &args).remove(0);
+            assert_eq!((&page["v"], &page["success"]), (&1.into(), &true.into()), "{page}");
+            assert!(page["items"].as_array().unwrap().len() <= 2, "{page}");
+            items.extend(page["items"].as_array().unwrap().clone());
+            after = page["next"].as_str().map(str::to_owned);
+            if after.is_none() {
+                break;
+            }
+        }
+        let all = lines(&home, &[command, &["--limit", "100", "--jsonl"]].concat());
+        assert!(all.len() >= 3, "{all:?}");
+        assert_eq!(items, all, "{command:?}");
+        let refused = home.run(&[command, &["--after", "x", "--jsonl"]].concat());
+        let failure: Value = serde_json::from_slice(&refused.stdout).unwrap();
+        assert_eq!((refused.status.code(), &failure["kind"]), (Some(1), &"usage".into()), "{failure}");
+    }
+}
+
+#[test]
+fn a_session_is_renamed_and_deleted_only_with_a_confirmation() {
+    let home = Home::new();
+    let id = edited(&home);
+    let answer = lines(&home, &["sessions", "rename", &id[..8], "A new title", "--json"]).remove(0);
+    assert_eq!((&answer["id"], &answer["title"]), (&id.as_str().into(), &"A new title".into()));
+    assert_eq!(lines(&home, &["sessions", "list", "--jsonl"])[0]["title"], "A new title");
+    let refused = home.run(&["sessions", "delete", &id]);
+    assert!(refused.status.code() == Some(1) && stderr(&refused).contains("--yes"), "{}", stderr(&refused));
+    let answer = lines(&home, &["sessions", "delete", &id, "--yes", "--json"]).remove(0);
+    assert_eq!((&answer["id"], &answer["done"]), (&id.as_str().into(), &"deleted".into()));
+    let gone = home.run(&["sessions", "rename", &id, "x", "--json"]);
+    let failure: Value = serde_json::from_slice(&gone.stdout).unwrap();
+    assert_eq!(failure["kind"], "not_found", "{failure}");
+}
