@@ -1,4 +1,4 @@
-//! The help of every command, in `tests/it/golden/help`: a file for each command of the first level.
+//! The help of every command, in `tests/it/golden/help`: a file for each command of the top level.
 
 use crate::args::{Cli, Instead, help_of};
 use clap::{Command, CommandFactory as _};
