@@ -5,7 +5,7 @@ use super::Problem;
 use super::tree::{Place, Tree, naming_elsewhere};
 
 /// The places that may read the wall clock, each with the reason.
-const PLACES: [Place; 13] = [
+const PLACES: [Place; 14] = [
     (
         "crates/store/src/sqlite/clock.rs",
         "when a session was used last is stored, and a file that is moved aside is named after the moment",
@@ -14,6 +14,7 @@ const PLACES: [Place; 13] = [
     ("crates/agent/src/swarm/mod.rs", "clients are shown when subagents began and ended"),
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
     ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),
+    ("crates/tiller/src/answer/console.rs", "lists show how long ago something was stored"),
     ("crates/tiller/src/memory/transfer.rs", "a day on which a memory expires is compared with today"),
     ("crates/tiller/src/models.rs", "a catalogue says on which day it was got"),
     ("crates/tiller/src/mcp/values.rs", "a token that is kept says until when it is good"),

@@ -3,7 +3,9 @@
 use super::{
     classify::failure_of,
     colour::{ColourWhen, Role, painted},
+    moment::{relative, rfc3339},
     output::{self, Answer},
+    page::Page,
 };
 use crate::{
     environment::Environment,
@@ -13,6 +15,7 @@ use crate::{
 };
 use agent::{Redactor, sanitise};
 use anyhow::Result;
+use serde::Serialize;
 use serde_json::Value;
 use std::io::{IsTerminal as _, Write as _};
 use system::AbsPath;
@@ -21,6 +24,8 @@ use system::AbsPath;
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
     json: bool,
+    /// Whether a list is printed as a line for each item.
+    lines: bool,
     quiet: bool,
     asks: bool,
     colours_errors: bool,
@@ -33,6 +38,8 @@ pub(crate) struct Console {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wishes {
     pub(crate) json: bool,
+    /// Lists are printed as a line for each item; failures are objects, as with `json`.
+    pub(crate) lines: bool,
     pub(crate) quiet: bool,
     pub(crate) no_input: bool,
     pub(crate) colour: ColourWhen,
@@ -41,10 +48,12 @@ pub(crate) struct Wishes {
 impl Console {
     /// Creates the console of this process.
     pub(crate) fn new(wishes: Wishes, environment: &Environment) -> Self {
-        let Wishes { json, quiet, no_input, colour } = wishes;
+        let Wishes { json, lines, quiet, no_input, colour } = wishes;
+        let json = json || lines;
         let stderr = streams::stderr_is_terminal();
         Self {
             json,
+            lines,
             quiet,
             asks: !json && !no_input && stderr && std::io::stdin().is_terminal(),
             colours_errors: colour.applies(environment, stderr),
@@ -75,7 +84,7 @@ impl Console {
 
     /// Returns the failure of a command that would have to ask for a value.
     pub(crate) fn missing(what: &str, flag: &str) -> Failure {
-        Failure::new(Kind::Usage, format!("{what} is missing, and nobody can be asked; pass {flag}"))
+        Failure::new(Kind::Usage, format!("{what} is missing, and nothing can be asked here; pass {flag}"))
     }
 
     /// The directory of `--cwd`, to which a list is then limited.
@@ -91,6 +100,36 @@ impl Console {
             false => streams::stdout().write_all(self.redactor.shown(&answer.text).as_bytes())?,
         }
         Ok(exit)
+    }
+
+    /// Prints a page of a list: for people a text made of its items, and a note if there are more.
+    pub(crate) fn page<T: Serialize>(
+        &self,
+        page: Page<T>,
+        text: impl FnOnce(&[T]) -> String,
+    ) -> Result<Exit> {
+        if self.lines {
+            for item in &page.items {
+                self.line(serde_json::to_value(item)?)?;
+            }
+            return Ok(Exit::Ok);
+        }
+        let shown = if self.json { String::new() } else { text(&page.items) };
+        let next = page.next.clone().filter(|_| !self.json);
+        let exit = self.print(Answer::new(page, shown))?;
+        if let Some(next) = next {
+            self.note(&format!("There are more: --after {next} continues, --limit N shows more at once."));
+        }
+        Ok(exit)
+    }
+
+    /// Returns a time, given in milliseconds since the epoch, for people: as a distance on a
+    /// terminal, else as RFC 3339.
+    pub(crate) fn moment(&self, milliseconds: i64) -> String {
+        match streams::stdout_is_terminal() {
+            true => relative(milliseconds, jiff::Timestamp::now().as_millisecond()),
+            false => rfc3339(milliseconds),
+        }
     }
 
     /// Prints one line of JSON, without secrets.
@@ -147,6 +186,7 @@ mod tests {
     fn console(json: bool) -> Console {
         Console {
             json,
+            lines: false,
             quiet: false,
             asks: false,
             colours_errors: false,

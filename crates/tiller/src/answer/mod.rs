@@ -22,19 +22,24 @@
 //! }
 //! ```
 //!
-//! A command that asks tests [`Console::may_ask`] first, and otherwise returns
+//! What may be long is a [`Page`], which [`Console::page`] prints as a table, as one object or as a
+//! line for each item. A command that asks tests [`Console::may_ask`] first, and otherwise returns
 //! [`Console::missing`], which names the flag. Each struct has a line in [`schemas`], from which
 //! `docs/schema/cli` is written.
 
 mod classify;
 mod colour;
 mod console;
+mod moment;
 mod output;
+mod page;
 pub(crate) mod schemas;
 
 pub(crate) use classify::failure_of;
 pub(crate) use colour::ColourWhen;
 pub(crate) use console::{Console, Wishes};
+pub(crate) use moment::rfc3339;
 pub(crate) use output::{Answer, failed};
+pub(crate) use page::{Page, bad_cursor, numbered};
 
 pub(crate) use crate::failure::{Failure, Kind};

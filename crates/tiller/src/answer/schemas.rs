@@ -1,6 +1,6 @@
 //! The JSON Schemas of the answers, by command.
 
-use super::output::Failed;
+use super::{output::Failed, page::Page};
 use crate::failure::{Failure, Kind};
 use crate::{
     auth::{AccountList, LoggedIn},
@@ -8,6 +8,7 @@ use crate::{
     models::{ModelList, Refreshed},
     providers::{ProviderChange, ProviderList, ProviderRemoval, ProviderStatusList},
     secrets::commands::{SecretChange, SecretList, SecretStatus},
+    sessions::{HitRow, SessionChange, SessionRow},
     settings_commands::{
         Applied, Edited, ExampleList, OptionList, PathList, SetAnswer, SettingAnswer, SettingList,
         ShownConfig, UnsetAnswer,
@@ -61,8 +62,16 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<SetupAnswer>("setup"),
     described::<Forgotten>("setup --forget"),
     described::<DoctorReport>("doctor"),
+    described::<Page<SessionRow>>("sessions list"),
+    described::<Page<HitRow>>("sessions search"),
+    described::<SessionChange>("sessions archive"),
+    described::<SessionChange>("sessions unarchive"),
+    described::<SessionChange>("sessions rename"),
+    described::<SessionChange>("sessions delete"),
     described::<crate::install::Installed>("install"),
     described::<crate::install::Editors>("install --list"),
+    described::<crate::help::Help>("help"),
+    described::<crate::keys::KeyList>("keys"),
     described::<crate::man::Pages>("man"),
     described::<crate::update::Updated>("update"),
 ];

@@ -23,7 +23,7 @@ pub(crate) struct Globals {
     /// Print no notes, only results and errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Your settings file, instead of config.toml in the configuration directory
+    /// Your settings file, instead of config.toml
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -31,7 +31,13 @@ pub(crate) struct Globals {
 impl Globals {
     /// Returns what they say about output.
     pub(crate) fn wishes(&self) -> Wishes {
-        Wishes { json: self.json, quiet: self.quiet, no_input: self.no_input, colour: self.color }
+        Wishes {
+            json: self.json,
+            lines: false,
+            quiet: self.quiet,
+            no_input: self.no_input,
+            colour: self.color,
+        }
     }
 }
 
@@ -48,6 +54,7 @@ pub(crate) fn wishes(arguments: impl Iterator<Item = String>) -> Wishes {
         };
         match (given.as_str(), colour.as_deref()) {
             ("--json", _) => wishes.json = true,
+            ("--jsonl", _) => wishes.lines = true,
             ("--no-input", _) => wishes.no_input = true,
             ("-q" | "--quiet", _) => wishes.quiet = true,
             (_, Some("always")) => wishes.colour = ColourWhen::Always,

@@ -4,26 +4,27 @@ mod find;
 pub(crate) mod health;
 pub(crate) mod repair;
 mod rewind;
+mod rows;
 pub(crate) mod transfer;
+
+pub(crate) use rows::{HitRow, SessionChange, SessionRow};
 
 pub(crate) use find::{not_found, record, resolve_session_id};
 
 use crate::{
-    answer::Console,
+    answer::{Answer, Console, Failure, Kind, Page, bad_cursor, numbered},
     args::{ExportFormat, OutputFormat, SessionsCommand},
     environment,
     exit::Exit,
     headless::output::Output,
-    limits,
+    limits, question,
     redacting_writer::RedactingWriter,
-    screen,
 };
 use agent::{
-    Archived, Content, ListQuery, Redactor, RewindTarget, Runtime, SearchQuery, SessionEvent, SessionId,
-    SessionRecord, ToolStatus, TurnEnd, one_line,
+    Archived, Content, ListQuery, Redactor, RewindTarget, Runtime, SearchHit, SearchQuery, SessionEvent,
+    SessionId, SessionRecord, StoreError, ToolStatus, TurnEnd, one_line,
 };
 use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
 use std::{
     fs::File,
     io::Write,
@@ -57,11 +58,11 @@ pub(crate) async fn run(
         record(runtime, &id).await.map(|record| record.id)
     };
     match command {
-        SessionsCommand::List { archived, limit } => {
+        SessionsCommand::List { archived, limit, pages } => {
             let cwd = console.chosen_directory().cloned();
             let archived = if archived { Archived::Include } else { Archived::Exclude };
-            let query = ListQuery { cwd, archived, ..ListQuery::default() };
-            list(console, runtime, query, limit as usize, redactor).await
+            let query = ListQuery { cwd, archived, cursor: pages.after, ..ListQuery::default() };
+            list(console, runtime, query, limit as usize).await
         }
         SessionsCommand::Show { id } => {
             show(runtime, &resolve(&id).await?, redactor, console.is_json()).await
@@ -83,24 +84,39 @@ pub(crate) async fn run(
             environment::check_file("FILE", &file)?;
             transfer::import(runtime, exported_file(&file)?, cwd, &mut stdout).await
         }
-        SessionsCommand::Delete { id } => {
+        SessionsCommand::Delete { id, yes } => {
             let id = resolve(&id).await?;
+            if !yes {
+                confirm_deletion(console, runtime, &id).await?;
+            }
             runtime.delete(&id).await?;
-            Ok(Exit::Ok)
+            changed(console, &id, "deleted", None)
         }
         SessionsCommand::Archive { id } => {
-            runtime.set_archived(&resolve(&id).await?, true).await?;
-            Ok(Exit::Ok)
+            let id = resolve(&id).await?;
+            runtime.set_archived(&id, true).await?;
+            changed(console, &id, "archived", None)
         }
         SessionsCommand::Unarchive { id } => {
-            runtime.set_archived(&resolve(&id).await?, false).await?;
-            Ok(Exit::Ok)
+            let id = resolve(&id).await?;
+            runtime.set_archived(&id, false).await?;
+            changed(console, &id, "unarchived", None)
         }
-        SessionsCommand::Search { words, limit } => {
+        SessionsCommand::Rename { id, title } => {
+            let id = resolve(&id).await?;
+            let title = title.join(" ");
+            if title.trim().is_empty() {
+                return Err(crate::failure::usage("the title is empty"));
+            }
+            runtime.set_title(&id, title).await?;
+            let title = runtime.record(&id).await?.title;
+            changed(console, &id, "renamed", title)
+        }
+        SessionsCommand::Search { words, limit, pages } => {
             let cwd = console.chosen_directory().cloned();
-            let (text, limit) = (words.join(" "), limit as usize);
-            search(console, runtime, SearchQuery { text, cwd, limit, ..SearchQuery::default() }, redactor)
-                .await
+            let range = (numbered(pages.after.as_deref())?, limit as usize);
+            let query = SearchQuery { text: words.join(" "), cwd, ..SearchQuery::default() };
+            search(console, runtime, query, range).await
         }
         SessionsCommand::Rewind { id, to, redo } => {
             let target = match to {
@@ -113,37 +129,50 @@ pub(crate) async fn run(
     }
 }
 
-async fn list(
-    console: &Console,
-    runtime: &Runtime,
-    mut query: ListQuery,
-    limit: usize,
-    redactor: &Redactor,
-) -> Result<Exit> {
-    let json = console.is_json();
-    query.limit = limit.min(limits::SESSIONS_PAGE);
-    let mut left = limit;
-    let mut stdout = screen::stdout();
-    loop {
-        let page = runtime.list(query.clone()).await?;
-        for record in page.sessions.iter().take(left) {
-            let line = match json {
-                true => redactor.json_line(as_json(record)),
-                false => redactor.shown(&as_text(record)),
-            };
-            if writeln!(stdout, "{line}").is_err() {
-                return Ok(Exit::Ok);
-            }
-        }
-        if page.sessions.is_empty() && left == limit && !json {
-            console.note("No sessions are stored; a prompt creates one: tiller -p PROMPT");
-        }
-        left = left.saturating_sub(page.sessions.len());
-        query.cursor = page.next_cursor;
-        if left == 0 || query.cursor.is_none() {
-            return Ok(Exit::Ok);
-        }
+/// Reports what was changed of a session.
+fn changed(console: &Console, id: &SessionId, what: &'static str, title: Option<String>) -> Result<Exit> {
+    let text = format!("{id} is {what}\n");
+    console.print(Answer::new(SessionChange::new(id, what, title), text))
+}
+
+/// Asks whether a session is to be deleted.
+///
+/// # Errors
+/// If the answer is no, or the question cannot be asked.
+async fn confirm_deletion(console: &Console, runtime: &Runtime, id: &SessionId) -> Result<()> {
+    if !console.may_ask() {
+        return Err(Console::missing("a confirmation", "--yes").into());
     }
+    let title = record(runtime, id).await?.title.unwrap_or_else(|| "(no title)".to_owned());
+    let question = format!("Delete {id}, {}, and everything stored of it? [y/N] ", one_line(&title));
+    let yes = question::ask(&question, |line| Ok(matches!(line.to_lowercase().as_str(), "y" | "yes")))?;
+    if yes { Ok(()) } else { Err(Failure::new(Kind::Denied, format!("session {id} was not deleted")).into()) }
+}
+
+async fn list(console: &Console, runtime: &Runtime, mut query: ListQuery, limit: usize) -> Result<Exit> {
+    let given = query.cursor.clone();
+    let mut items = Vec::new();
+    let next = loop {
+        query.limit = (limit - items.len()).min(limits::SESSIONS_PAGE);
+        let page = runtime.list(query.clone()).await.map_err(|error| match (error, &given) {
+            (StoreError::BadCursor(_), Some(given)) => bad_cursor(given),
+            (error, _) => error.into(),
+        })?;
+        items.extend(page.sessions);
+        query.cursor = page.next_cursor;
+        if items.len() >= limit || query.cursor.is_none() {
+            break query.cursor;
+        }
+    };
+    if items.is_empty() && given.is_none() && !console.is_json() {
+        console.note("No sessions are stored; a prompt creates one: tiller -p PROMPT");
+    }
+    let text: String = match console.is_json() {
+        true => String::new(),
+        false => items.iter().map(|record| as_text(record, console)).collect(),
+    };
+    let page = Page { items, next }.map(|record| SessionRow::of(&record));
+    console.page(page, |_| text)
 }
 
 async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool) -> Result<Exit> {
@@ -176,59 +205,29 @@ async fn search(
     console: &Console,
     runtime: &Runtime,
     query: SearchQuery,
-    redactor: &Redactor,
+    (skipped, limit): (usize, usize),
 ) -> Result<Exit> {
-    let json = console.is_json();
-    let mut stdout = RedactingWriter::new(crate::streams::stdout(), redactor.clone());
-    let hits = runtime.search(query).await?;
-    if hits.is_empty() && !json {
+    // One more shows whether there are more.
+    let query = SearchQuery { limit: skipped.saturating_add(limit + 1), ..query };
+    let page = Page::ranked(runtime.search(query).await?, skipped, limit);
+    if page.items.is_empty() && !console.is_json() {
         console.note("Nothing was found. Each word must occur in one message, whole or as its beginning.");
     }
-    for hit in hits {
+    let line = |hit: &SearchHit| {
         let (id, title) = (&hit.session.id, hit.session.title.as_deref().unwrap_or("(no title)"));
-        let line = match json {
-            true => redactor.json_line(json!({
-                "session_id": id.as_str(),
-                "title": hit.session.title,
-                "cwd": hit.session.cwd.as_str(),
-                "updated_at": time(hit.session.times.updated_at),
-                "event": hit.seq,
-                "excerpt": hit.excerpt,
-            })),
-            false => format!(
-                "{id}  {}  {}\n    {}",
-                time(hit.session.times.updated_at),
-                one_line(title),
-                one_line(&hit.excerpt)
-            ),
-        };
-        if writeln!(stdout, "{line}").is_err() {
-            break;
-        }
-    }
-    Ok(Exit::Ok)
+        let updated_at = console.moment(hit.session.times.updated_at);
+        format!("{id}  {updated_at}  {}\n    {}\n", one_line(title), one_line(&hit.excerpt))
+    };
+    let text: String = page.items.iter().map(line).collect();
+    console.page(page.map(HitRow::of), |_| text)
 }
 
-fn as_json(record: &SessionRecord) -> Value {
-    json!({
-        "session_id": record.id.as_str(),
-        "cwd": record.cwd.as_str(),
-        "title": record.title,
-        "model": record.controls.model,
-        "mode": record.controls.mode.id(),
-        "permission_mode": record.controls.permission_mode.id(),
-        "created_at": time(record.times.created_at),
-        "updated_at": time(record.times.updated_at),
-        "archived": record.archived,
-    })
-}
-
-fn as_text(record: &SessionRecord) -> String {
+fn as_text(record: &SessionRecord, console: &Console) -> String {
     let title = record.title.as_deref().unwrap_or("(no title)");
     let title: String = one_line(title).chars().take(limits::TITLE_CHARS).collect();
     let archived = if record.archived { "  (archived)" } else { "" };
-    let (id, updated_at) = (&record.id, time(record.times.updated_at));
-    format!("{id}  {updated_at}  {}  {}{archived}\n    {title}", record.controls.model, record.cwd)
+    let (id, updated_at) = (&record.id, console.moment(record.times.updated_at));
+    format!("{id}  {updated_at}  {}  {}{archived}\n    {title}\n", record.controls.model, record.cwd)
 }
 
 fn event_text(event: &SessionEvent) -> Option<String> {
@@ -275,12 +274,5 @@ fn status_id(status: ToolStatus) -> &'static str {
         ToolStatus::Failed => "failed",
         ToolStatus::Cancelled => "cancelled",
         ToolStatus::Interrupted => "interrupted",
-    }
-}
-
-fn time(milliseconds: i64) -> String {
-    match jiff::Timestamp::from_second(milliseconds.div_euclid(1000)) {
-        Ok(time) => time.to_string(),
-        Err(_) => milliseconds.to_string(),
     }
 }

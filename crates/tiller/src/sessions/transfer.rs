@@ -1,7 +1,7 @@
 //! Exports sessions for people or for another machine, and imports them.
 
-use super::{event_text, time};
-use crate::{exit::Exit, limits};
+use super::event_text;
+use crate::{answer::rfc3339 as time, exit::Exit, limits};
 use agent::{NewSession, Redactor, Runtime, SessionEvent, SessionId, SessionRecord};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};

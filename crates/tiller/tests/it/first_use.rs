@@ -72,7 +72,7 @@ fn without_a_model_the_run_fails_and_names_the_next_step() {
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
     let printed = stderr(&output);
     assert!(printed.contains("tiller setup") && printed.contains("-m offline/pilot"), "{printed}");
-    assert_eq!(stdout(&home.run(&["sessions", "list", "--json"])), "", "no session is left behind");
+    assert_eq!(stdout(&home.run(&["sessions", "list", "--jsonl"])), "", "no session is left behind");
 
     let json: Value = serde_json::from_slice(&home.run(&["-p", "x", "-o", "json"]).stdout).unwrap();
     assert_eq!((&json["type"], &json["exit_code"]), (&"error".into(), &1.into()), "{json}");
@@ -137,7 +137,7 @@ fn invalid_settings_fail_only_commands_that_need_them() {
     let home = Home::new();
     assert!(home.run(&["-p", "help"]).status.success());
     home.settings("agent.default_model = 'offline/pilot'\npermissions.deny = [\n");
-    let listed = home.run(&["sessions", "list", "--json"]);
+    let listed = home.run(&["sessions", "list", "--jsonl"]);
     assert_eq!(stdout(&listed).lines().count(), 1, "{}", stderr(&listed));
     assert!(stderr(&listed).contains("config.toml:"), "{}", stderr(&listed));
     let asked = home.run(&["-p", "help"]);
@@ -157,7 +157,7 @@ fn a_session_is_found_by_an_id_prefix_or_as_the_last() {
     let home = Home::new();
     assert!(stderr(&home.run(&["sessions", "list"])).contains("No sessions are stored"));
     assert!(home.run(&["-p", "show a.txt"]).status.success());
-    let listed = stdout(&home.run(&["sessions", "list", "--json"]));
+    let listed = stdout(&home.run(&["sessions", "list", "--jsonl"]));
     let record: Value = serde_json::from_str(&listed).unwrap();
     let id = record["session_id"].as_str().unwrap();
     for named in [id, &id[..8], "last"] {

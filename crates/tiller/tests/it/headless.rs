@@ -68,7 +68,7 @@ fn a_run_without_a_session_leaves_no_files() {
     assert!(home.run(&["-p", "help", "--no-session"]).status.success());
     assert_eq!(stdout(&home.run(&["sessions", "list"])), "");
     assert!(home.run(&["-p", "help"]).status.success());
-    assert_eq!(stdout(&home.run(&["sessions", "list", "--json"])).lines().count(), 1);
+    assert_eq!(stdout(&home.run(&["sessions", "list", "--jsonl"])).lines().count(), 1);
 }
 
 #[test]

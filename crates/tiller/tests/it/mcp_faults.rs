@@ -158,7 +158,7 @@ fn s26_a_secret_echoed_by_a_server_is_redacted() {
     };
     run(&["-p", "go", "--yolo", "-o", "stream-json"]);
     run(&["mcp", "call", "mine.echo", "--json"]);
-    let listed = run(&["sessions", "list", "--json"]);
+    let listed = run(&["sessions", "list", "--jsonl"]);
     let listed: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
     let id = listed["session_id"].as_str().unwrap();
     run(&["sessions", "show", id, "--json"]);

@@ -47,7 +47,7 @@ fn printing(id: &str) -> Vec<Vec<&str>> {
         &["config", "list"],
         &["config", "get", "agent.default_model", "--json"],
         &["sessions", "list"],
-        &["sessions", "list", "--json"],
+        &["sessions", "list", "--jsonl"],
         &["sessions", "show", id],
         &["sessions", "show", id, "--json"],
         &["sessions", "export", id],

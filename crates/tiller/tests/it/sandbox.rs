@@ -228,7 +228,7 @@ fn s26_a_secret_is_redacted_by_value_from_commands_logs_and_exports() {
     assert!(stdout(&output).contains("canary-by-name-1"));
     assert!(!stderr(&output).contains("canary"), "{}", stderr(&output));
     let export = |args: &[&str]| stdout(&home.tiller(args).envs(variables).output().unwrap());
-    let list = export(&["sessions", "list", "--json"]);
+    let list = export(&["sessions", "list", "--jsonl"]);
     let id: serde_json::Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
     let id = id["session_id"].as_str().unwrap();
     for args in [&["sessions", "show", id][..], &["sessions", "show", id, "--json"], &["permissions", "log"]]

@@ -41,7 +41,7 @@ fn both_interfaces_make_the_same_change_and_continue_each_others_sessions() {
     let last: Value = serde_json::from_slice(&home.run(&["-p", "help", "-c", "-o", "json"]).stdout).unwrap();
     assert_eq!(last["session_id"], session.as_str());
     let listed = |more: &[&str]| {
-        let args = [&["sessions", "list", "--json"], more].concat();
+        let args = [&["sessions", "list", "--jsonl"], more].concat();
         stdout(&home.run(&args)).lines().count()
     };
     assert_eq!(listed(&[]), 2);

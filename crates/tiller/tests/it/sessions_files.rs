@@ -34,12 +34,12 @@ fn an_export_is_imported_completely_except_files() {
     let copy = stdout(&home.run(&["sessions", "import", "session.json"])).trim().to_owned();
     assert_ne!(copy, id);
     assert_eq!(stdout(&home.run(&["sessions", "show", &copy])), shown);
-    let deleted = home.run(&["sessions", "delete", &id]);
+    let deleted = home.run(&["sessions", "delete", &id, "--yes"]);
     assert!(deleted.status.success(), "{}", stderr(&deleted));
-    assert!(stderr(&home.run(&["sessions", "delete", &id])).contains("no session"));
+    assert!(stderr(&home.run(&["sessions", "delete", &id, "--yes"])).contains("no session"));
     assert_eq!(stdout(&home.run(&["sessions", "import", "session.json"])).trim(), id);
     assert_eq!(stdout(&home.run(&["sessions", "show", &id])), shown);
-    assert_eq!(lines(&home, &["sessions", "list", "--json"]).len(), 2);
+    assert_eq!(lines(&home, &["sessions", "list", "--jsonl"]).len(), 2);
 
     // An imported file must not determine which files are restored on this machine.
     home.write("a.txt", "two\n");
@@ -62,7 +62,7 @@ fn an_export_is_imported_completely_except_files() {
             stderr(&refused)
         );
     }
-    assert_eq!(lines(&home, &["sessions", "list", "--json"]).len(), 2);
+    assert_eq!(lines(&home, &["sessions", "list", "--jsonl"]).len(), 2);
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn every_command_calls_the_id_of_a_session_session_id() {
     let commands: [(&[&str], usize); 6] = [
         (&["-p", "show a.txt", "--session", &id, "-o", "json"], 1),
         (&go_on, 2),
-        (&["sessions", "list", "--json"], usize::MAX),
-        (&["sessions", "search", "replace", "--json"], usize::MAX),
+        (&["sessions", "list", "--jsonl"], usize::MAX),
+        (&["sessions", "search", "replace", "--jsonl"], usize::MAX),
         (&["sessions", "export", &id], 1),
         (&["permissions", "log", "--json"], usize::MAX),
     ];
@@ -93,7 +93,7 @@ fn every_command_calls_the_id_of_a_session_session_id() {
     // Exports of older versions name it `id`.
     let exported = stdout(&home.run(&["sessions", "export", &id]));
     home.write("old.json", &exported.replacen("\"session_id\":", "\"id\":", 1));
-    assert!(home.run(&["sessions", "delete", &id]).status.success());
+    assert!(home.run(&["sessions", "delete", &id, "--yes"]).status.success());
     assert_eq!(stdout(&home.run(&["sessions", "import", "old.json"])).trim(), id);
 }
 
@@ -111,11 +111,11 @@ fn a_markdown_export_names_the_author_of_each_message() {
 fn messages_are_found_by_search() {
     let home = Home::new();
     let id = edited(&home);
-    let hits = lines(&home, &["sessions", "search", "REPLACE", "a.txt", "--json"]);
+    let hits = lines(&home, &["sessions", "search", "REPLACE", "a.txt", "--jsonl"]);
     assert!(hits.iter().all(|hit| hit["session_id"] == id.as_str()) && !hits.is_empty(), "{hits:?}");
     assert!(hits.iter().any(|hit| hit["excerpt"].as_str().unwrap().ends_with("in a.txt")), "{hits:?}");
-    assert_eq!(lines(&home, &["sessions", "search", "unheard", "--json"]), Vec::<Value>::new());
-    let elsewhere = ["sessions", "search", "replace", "--json", "--cwd", "/"];
+    assert_eq!(lines(&home, &["sessions", "search", "unheard", "--jsonl"]), Vec::<Value>::new());
+    let elsewhere = ["sessions", "search", "replace", "--jsonl", "--cwd", "/"];
     assert_eq!(lines(&home, &elsewhere), Vec::<Value>::new());
     assert!(stdout(&home.run(&["sessions", "search", "two"])).contains(&id));
 }
@@ -140,4 +140,51 @@ fn files_are_rewound_and_redone_from_the_command_line() {
     assert_eq!(home.read("a.txt").as_deref(), Some("three\n"));
     assert!(stderr(&rewind(&["--to", "9"])).contains("no turn 9"));
     assert_eq!(home.read("mine.txt").as_deref(), Some("mine\n"));
+}
+
+#[test]
+fn a_list_is_read_page_by_page_and_its_lines_are_the_items_of_its_pages() {
+    let home = Home::new();
+    for _ in 0..3 {
+        edited(&home);
+    }
+    for command in [&["sessions", "list"][..], &["sessions", "search", "replace"]] {
+        let (mut items, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let mut args = [command, &["--limit", "2", "--json"]].concat();
+            if let Some(cursor) = &after {
+                args.extend(["--after", cursor.as_str()]);
+            }
+            let page = lines(&home, &args).remove(0);
+            assert_eq!((&page["v"], &page["success"]), (&1.into(), &true.into()), "{page}");
+            assert!(page["items"].as_array().unwrap().len() <= 2, "{page}");
+            items.extend(page["items"].as_array().unwrap().clone());
+            after = page["next"].as_str().map(str::to_owned);
+            if after.is_none() {
+                break;
+            }
+        }
+        let all = lines(&home, &[command, &["--limit", "100", "--jsonl"]].concat());
+        assert!(all.len() >= 3, "{all:?}");
+        assert_eq!(items, all, "{command:?}");
+        let refused = home.run(&[command, &["--after", "x", "--jsonl"]].concat());
+        let failure: Value = serde_json::from_slice(&refused.stdout).unwrap();
+        assert_eq!((refused.status.code(), &failure["kind"]), (Some(1), &"usage".into()), "{failure}");
+    }
+}
+
+#[test]
+fn a_session_is_renamed_and_deleted_only_with_a_confirmation() {
+    let home = Home::new();
+    let id = edited(&home);
+    let answer = lines(&home, &["sessions", "rename", &id[..8], "A new title", "--json"]).remove(0);
+    assert_eq!((&answer["id"], &answer["title"]), (&id.as_str().into(), &"A new title".into()));
+    assert_eq!(lines(&home, &["sessions", "list", "--jsonl"])[0]["title"], "A new title");
+    let refused = home.run(&["sessions", "delete", &id]);
+    assert!(refused.status.code() == Some(1) && stderr(&refused).contains("--yes"), "{}", stderr(&refused));
+    let answer = lines(&home, &["sessions", "delete", &id, "--yes", "--json"]).remove(0);
+    assert_eq!((&answer["id"], &answer["done"]), (&id.as_str().into(), &"deleted".into()));
+    let gone = home.run(&["sessions", "rename", &id, "x", "--json"]);
+    let failure: Value = serde_json::from_slice(&gone.stdout).unwrap();
+    assert_eq!(failure["kind"], "not_found", "{failure}");
 }

@@ -1,0 +1,92 @@
+//! Sessions and messages that were found, for programs.
+
+use crate::answer::rfc3339;
+use agent::{SearchHit, SessionId, SessionRecord};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A session in a list.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct SessionRow {
+    /// The id of the session.
+    session_id: String,
+    /// Its directory.
+    cwd: String,
+    /// Its title, once it has one.
+    title: Option<String>,
+    /// The model, as PROVIDER/NAME.
+    model: String,
+    /// The agent mode: edit, plan or ask.
+    mode: &'static str,
+    /// The permission mode.
+    permission_mode: &'static str,
+    /// When it was created, as RFC 3339.
+    created_at: String,
+    /// When it last changed, as RFC 3339.
+    updated_at: String,
+    /// Whether it is archived.
+    archived: bool,
+}
+
+impl SessionRow {
+    pub(super) fn of(record: &SessionRecord) -> Self {
+        Self {
+            session_id: record.id.to_string(),
+            cwd: record.cwd.to_string(),
+            title: record.title.clone(),
+            model: record.controls.model.clone(),
+            mode: record.controls.mode.id(),
+            permission_mode: record.controls.permission_mode.id(),
+            created_at: rfc3339(record.times.created_at),
+            updated_at: rfc3339(record.times.updated_at),
+            archived: record.archived,
+        }
+    }
+}
+
+/// A message or a title that was found.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct HitRow {
+    /// The id of its session.
+    session_id: String,
+    /// The title of the session.
+    title: Option<String>,
+    /// The directory of the session.
+    cwd: String,
+    /// When the session last changed, as RFC 3339.
+    updated_at: String,
+    /// The number of the event that has the text.
+    event: u64,
+    /// The text around the words.
+    excerpt: String,
+}
+
+impl HitRow {
+    pub(super) fn of(hit: SearchHit) -> Self {
+        Self {
+            session_id: hit.session.id.to_string(),
+            title: hit.session.title,
+            cwd: hit.session.cwd.to_string(),
+            updated_at: rfc3339(hit.session.times.updated_at),
+            event: hit.seq,
+            excerpt: hit.excerpt,
+        }
+    }
+}
+
+/// What was changed of a session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SessionChange {
+    /// The id of the session.
+    id: String,
+    /// What it is now: archived, unarchived, deleted or renamed.
+    done: &'static str,
+    /// Its new title, if it was renamed.
+    title: Option<String>,
+}
+
+impl SessionChange {
+    pub(super) fn new(id: &SessionId, done: &'static str, title: Option<String>) -> Self {
+        Self { id: id.to_string(), done, title }
+    }
+}
