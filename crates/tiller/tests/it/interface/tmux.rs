@@ -86,9 +86,14 @@ impl Tmux {
     /// Pastes a text, waits until it is shown, and presses Enter. What is typed this fast counts as
     /// a paste, to which an Enter at once would belong.
     pub(super) fn say(&self, text: &str) {
+        self.type_and(text, "Enter");
+    }
+
+    /// Like [`Self::say`], with another key in place of Enter.
+    pub(super) fn type_and(&self, text: &str, key: &str) {
         self.paste(text);
         self.wait_for(text);
-        self.key("Enter");
+        self.key(key);
     }
 
     /// Pastes text in brackets if the program has asked for them.

@@ -11,7 +11,7 @@ fn settings(tmux: &Tmux, home: &Home, file: &str) -> String {
 }
 
 /// Checks that the terminal is as it was before `tiller` was started.
-fn assert_restored(tmux: &Tmux, home: &Home) {
+pub(super) fn assert_restored(tmux: &Tmux, home: &Home) {
     assert_eq!(settings(tmux, home, "after"), home.read("before").unwrap(), "line settings");
     for (mode, name) in [("alternate_on", "alternate screen"), ("mouse_any_flag", "mouse")] {
         assert_eq!(tmux.property(&format!("#{{{mode}}}")), "0", "{name}");

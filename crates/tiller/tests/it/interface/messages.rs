@@ -1,0 +1,1 @@
+//! What a message is made of: pasted text and images.
