@@ -1,11 +1,9 @@
 //! The terminal interface, driven in a real terminal.
 
 mod ends;
-mod messages;
 mod model;
 mod screens;
 mod sizes;
-mod stored;
 mod tmux;
 mod turns;
 

@@ -105,6 +105,11 @@ impl Tmux {
         self.run(&["paste-buffer", "-p", "-t", "t"]);
     }
 
+    /// The socket on which further clients attach.
+    pub(super) fn socket(&self) -> &std::path::Path {
+        &self.socket
+    }
+
     /// Gives the window another size.
     pub(super) fn resize(&self, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());

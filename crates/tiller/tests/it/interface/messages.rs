@@ -1,1 +1,0 @@
-//! What a message is made of: pasted text and images.

@@ -1,1 +1,0 @@
-//! Stored sessions: search, resume, fork.
