@@ -6,7 +6,9 @@ mod acp;
 mod completions;
 mod config;
 mod doctor;
+mod examples;
 mod globals;
+mod help;
 mod install;
 mod integrations;
 mod mcp;
@@ -26,7 +28,10 @@ mod words;
 pub(crate) use completions::{CompleteArgs, CompletedKind, CompletionsArgs, ManArgs, Shell};
 pub(crate) use config::ConfigCommand;
 pub(crate) use doctor::DoctorArgs;
+#[cfg(test)]
+pub(crate) use examples::examples_of;
 pub(crate) use globals::{Globals, wishes};
+pub(crate) use help::{HelpArgs, TOPICS, help_of, with_examples};
 pub(crate) use install::InstallArgs;
 pub(crate) use integrations::{
     AddIntegration, Configure, IntegrationsCommand, OneFunction, SettingsScope, Word, file as document_file,
@@ -52,36 +57,42 @@ use std::path::PathBuf;
 
 /// A coding agent that works through the editor.
 #[derive(Debug, Parser)]
-#[command(name = "tiller", version, max_term_width = 80)]
+#[command(name = "tiller", version, max_term_width = 80, disable_help_subcommand = true)]
 pub(crate) struct Cli {
-    #[command(flatten)]
-    pub(crate) globals: Globals,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) print: PrintArgs,
+    #[command(flatten)]
+    pub(crate) globals: Globals,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the Agent Client Protocol on stdin and stdout; editors start this command.
+    /// Serve the Agent Client Protocol; editors start this command.
+    ///
+    /// The messages are on stdin and stdout.
     Acp(AcpArgs),
-    /// Play the editor against `tiller acp` on a sample project and show the messages between them.
+    /// Show an editor and the agent at work on a sample project.
+    ///
+    /// Plays the editor against `tiller acp` and shows the messages between them.
     Demo(DemoArgs),
-    /// List, show, search, export, import, archive, delete, rewind or repair stored sessions.
+    /// List, show, search, export, rewind and repair stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Show, add, edit, pin, forget, export or import memories, and trust a project with them.
+    /// Show, edit and export memories, and trust a project with them.
     #[command(subcommand)]
     Memory(MemoryCommand),
-    /// Set up a model provider: store its key and choose the model of new sessions. Asks for
-    /// missing values.
+    /// Set up a model provider: its key and the model of new sessions.
+    ///
+    /// On a terminal it asks for missing values, offers the keys and model servers that it finds,
+    /// and tests the choice with one request before anything is stored.
     Setup(SetupArgs),
     /// List, check and configure the providers of models.
     #[command(subcommand)]
     Providers(ProvidersCommand),
-    /// List the models that can be used now, or update the catalogue of vendors' models.
+    /// List the models that can be used now.
     Models(ModelsArgs),
     /// Sign in to providers and MCP servers, or out.
     #[command(subcommand)]
@@ -97,16 +108,20 @@ pub(crate) enum Command {
     Secrets(SecretsCommand),
     /// Check the environment and the configuration.
     Doctor(DoctorArgs),
-    /// Show the settings, servers, hooks, skills and commands of a project that need trust, and
-    /// trust them one by one. Trust ends when an item changes.
+    /// Show what a project brings along, and trust it.
+    ///
+    /// Its settings, servers, hooks, skills and commands are shown in full and trusted one by one.
+    /// Trust in an item ends when the item changes.
     Trust(TrustArgs),
-    /// List, show or check skills, and list commands from files.
+    /// List, show and check skills, and list commands from files.
     #[command(subcommand)]
     Skills(SkillsCommand),
-    /// Manage MCP servers: configure, inspect, call, trust and serve them.
+    /// Configure, inspect, call, trust and serve MCP servers.
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// Manage integrations: services whose functions can be called, and their permissions.
+    /// Configure and call services, and set their permissions.
+    ///
+    /// An integration is a service whose functions can be called, such as an issue tracker.
     #[command(subcommand)]
     Integrations(IntegrationsCommand),
     /// Fetch pages, search the web, and configure the search provider.
@@ -132,6 +147,14 @@ pub(crate) enum Command {
     /// Print a schema as JSON Schema.
     #[command(subcommand)]
     Schema(SchemaCommand),
+    /// Show the keys of the terminal interface.
+    ///
+    /// They are those in force: the defaults with the changes of `[ui.keys]` in your settings.
+    Keys,
+    /// Explain a command or a topic.
+    ///
+    /// The topics are exit-codes, environment, keys and json.
+    Help(HelpArgs),
 }
 
 /// The arguments of `tiller models`.
@@ -147,7 +170,9 @@ pub(crate) struct ModelsArgs {
 /// The commands of `tiller models`; without one it lists the models.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// Update the model catalogue: limits, efforts and prices. It is never updated automatically.
+    /// Update the catalogue of vendors' models.
+    ///
+    /// It has limits, efforts and prices, and is never updated automatically.
     Refresh {
         /// The source: a URL, or a downloaded file.
         #[arg(long, value_name = "URL|FILE", default_value = ::providers::CATALOGUE_URL)]
@@ -172,7 +197,9 @@ pub(crate) enum SchemaCommand {
 /// The commands of `tiller lua`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LuaCommand {
-    /// Run a script without the agent's own tools, and print its output and its return values.
+    /// Run a script, and print its output and its return values.
+    ///
+    /// The script can call integrations and MCP servers, but not the agent's own tools.
     Run(ScriptArgs),
 }
 
@@ -191,11 +218,14 @@ pub(crate) struct ScriptArgs {
     /// CPU time limit in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     pub(crate) cpu: f64,
-    /// A global variable of the script; a value that is not valid JSON is text. May be repeated.
+    /// A global variable of the script; may be repeated.
+    ///
+    /// A value that is not valid JSON is text.
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) args: Vec<String>,
-    /// Make calls that need approval, and use servers of an untrusted project. Denied calls stay
-    /// denied.
+    /// Make calls that need approval, and use untrusted servers.
+    ///
+    /// Untrusted are the servers of a project that is not trusted. Denied calls stay denied.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -203,20 +233,27 @@ pub(crate) struct ScriptArgs {
 /// The options of a new session.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SessionArgs {
-    /// The model, as PROVIDER/NAME: openai/…, anthropic/…, gemini/…, local/…, offline/pilot,
+    /// The model, as `tiller models` lists it.
+    ///
+    /// A provider and a name: openai/…, anthropic/…, gemini/…, local/…, offline/pilot or
     /// replay/FILE.
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
     /// The agent mode: edit, plan or ask.
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<agent::Mode>,
-    /// The permission mode, which decides what needs approval: guardian, argus or prometheus.
+    /// What needs approval: guardian, argus or prometheus.
+    ///
+    /// guardian: risky operations. argus: every change and command. prometheus: nothing. What is
+    /// denied stays denied in all of them.
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<agent::PermissionMode>,
-    /// Allow calls without approval (the permission mode prometheus); hard denials still apply.
+    /// Ask for no approval; what is denied stays denied.
+    ///
+    /// The same as `--permission-mode prometheus`.
     #[arg(long, conflicts_with = "permission_mode")]
     pub(crate) yolo: bool,
-    /// Record the model's traffic to a file that `replay/FILE` plays back.
+    /// Record the model's answers for `--model replay/FILE`.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 }
@@ -266,11 +303,12 @@ pub(crate) enum Events {
 /// The arguments of `tiller demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// The model to use instead of offline/pilot; it needs your configuration and keys.
+    /// The model, instead of offline/pilot; it uses your keys.
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
-    /// A directory of your own instead of the sample project; permission requests are then shown on
-    /// the terminal.
+    /// A directory of your own instead of the sample project.
+    ///
+    /// Permission requests are then shown on the terminal.
     #[arg(long, value_name = "DIR", requires = "prompt")]
     pub(crate) project: Option<PathBuf>,
     /// The prompt.
@@ -306,8 +344,9 @@ pub(crate) enum SessionsCommand {
         #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
         format: ExportFormat,
     },
-    /// Import a session from `export --format json`, and print its id: the exported one, or a new
-    /// one if that is taken.
+    /// Import a session from `export --format json`.
+    ///
+    /// Prints its id: the exported one, or a new one if that is taken.
     Import {
         /// The file; `-` reads stdin.
         file: PathBuf,
@@ -329,15 +368,16 @@ pub(crate) enum SessionsCommand {
     },
     /// Search messages and titles.
     Search {
-        /// Words that must all occur in one message, each as a whole word or a prefix.
+        /// Words, or their beginnings, that all occur in one message.
         #[arg(required = true)]
         words: Vec<String>,
         /// Maximum number of results.
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
     },
-    /// Restore files to their state at the end of a turn; without --to and --redo, list the turns
-    /// that changed files.
+    /// Restore files to their state at the end of a turn.
+    ///
+    /// Without --to and --redo, lists the turns that changed files.
     Rewind {
         /// The session's id.
         id: String,
@@ -348,8 +388,9 @@ pub(crate) enum SessionsCommand {
         #[arg(long, conflicts_with = "to")]
         redo: bool,
     },
-    /// Check and repair the session database: everything readable is kept, and a damaged file is
-    /// set aside, never deleted.
+    /// Check and repair the session database.
+    ///
+    /// Everything readable is kept, and a damaged file is set aside, never deleted.
     Repair {
         /// Report problems and planned repairs, and change nothing.
         #[arg(long)]
@@ -389,7 +430,7 @@ pub(crate) struct TrustArgs {
 /// The commands of `tiller permissions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
-    /// Show the verdict of each rule on a command, a path or a URL, and the decision.
+    /// Show what each rule says of a command, a path or a URL.
     Explain {
         /// The command, the path, or the URL.
         #[arg(value_name = "COMMAND|PATH|URL", allow_hyphen_values = true)]

@@ -26,6 +26,34 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// All exit codes, in ascending order.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Ok,
+        Self::Error,
+        Self::Limit,
+        Self::Output,
+        Self::HungUp,
+        Self::Interrupted,
+        Self::Closed,
+        Self::Terminated,
+    ];
+
+    /// What it means, for people.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::Ok => "success",
+            Self::Error => "failure; invalid arguments, invalid settings and problems that a check found too",
+            Self::Limit => {
+                "a limit ended the run: --max-turns, --timeout, the model's output limit, a goal's budget"
+            }
+            Self::Output => "standard output could not be written, for example because the disk is full",
+            Self::HungUp => "hangup (SIGHUP)",
+            Self::Interrupted => "interrupted (SIGINT, ctrl+c)",
+            Self::Closed => "the reader of standard output closed it before everything was written",
+            Self::Terminated => "terminated (SIGTERM)",
+        }
+    }
+
     /// The numeric exit code.
     pub(crate) fn code(self) -> u8 {
         self as u8
@@ -56,17 +84,6 @@ pub(crate) struct PrintedError {
 mod tests {
     use super::*;
 
-    const ALL: [Exit; 8] = [
-        Exit::Ok,
-        Exit::Error,
-        Exit::Limit,
-        Exit::Output,
-        Exit::HungUp,
-        Exit::Interrupted,
-        Exit::Closed,
-        Exit::Terminated,
-    ];
-
     #[test]
     fn the_documented_table_has_every_exit_code_once() {
         let document = include_str!("../../../docs/headless.md");
@@ -74,6 +91,6 @@ mod tests {
         let table = section.split("\n## ").next().unwrap_or_default();
         let number = |line: &str| line.strip_prefix("| ")?.split(' ').next()?.parse::<u8>().ok();
         let documented: Vec<_> = table.lines().filter_map(number).collect();
-        assert_eq!(documented, ALL.map(Exit::code));
+        assert_eq!(documented, Exit::ALL.map(Exit::code));
     }
 }

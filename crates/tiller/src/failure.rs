@@ -35,6 +35,59 @@ pub(crate) enum Kind {
     Internal,
 }
 
+impl Kind {
+    /// All kinds, in the order of the documents.
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Usage,
+        Self::Config,
+        Self::Auth,
+        Self::NotFound,
+        Self::Denied,
+        Self::Busy,
+        Self::Network,
+        Self::Provider,
+        Self::Limit,
+        Self::NotAvailable,
+        Self::Internal,
+    ];
+
+    /// Its name in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::Config => "config",
+            Self::Auth => "auth",
+            Self::NotFound => "not_found",
+            Self::Denied => "denied",
+            Self::Busy => "busy",
+            Self::Network => "network",
+            Self::Provider => "provider",
+            Self::Limit => "limit",
+            Self::NotAvailable => "not_available",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// What it means, for people.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::Usage => "the command line is invalid or cannot be carried out",
+            Self::Config => "a settings file or a variable is invalid, or something is not configured",
+            Self::Auth => "a key or a login is missing, or was rejected",
+            Self::NotFound => "what was named does not exist",
+            Self::Denied => "a permission, the trust in a project or an approval is missing",
+            Self::Busy => "another process uses what was named",
+            Self::Network => "a server could not be reached",
+            Self::Provider => {
+                "a model's provider or another server refused, or answered with something unusable"
+            }
+            Self::Limit => "a limit was reached",
+            Self::NotAvailable => "this program cannot do it",
+            Self::Internal => "anything else, such as a full disk",
+        }
+    }
+}
+
 /// A failure with what a person or a program can do next. Its text is a lowercase fragment.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{what}")]
@@ -87,6 +140,16 @@ pub(crate) fn exit_of(error: &anyhow::Error) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_kind_is_that_of_its_json() {
+        for kind in Kind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+        let schema = schemars::schema_for!(Kind).to_value().to_string();
+        assert!(Kind::ALL.iter().all(|kind| schema.contains(&format!("\"{}\"", kind.name()))), "{schema}");
+        assert_eq!(schema.matches("\"const\"").count(), Kind::ALL.len(), "{schema}");
+    }
 
     #[test]
     fn an_error_keeps_its_exit_code_under_added_context() {

@@ -2,7 +2,7 @@
 
 use crate::{
     answer::{Answer, Console, Failure, Kind},
-    args::{Cli, ManArgs},
+    args::{Cli, ManArgs, with_examples},
     environment,
     exit::Exit,
     streams,
@@ -32,7 +32,7 @@ pub(crate) async fn run(
     console: &Console,
     args: &ManArgs,
 ) -> Result<Exit> {
-    let mut root = Cli::command().disable_help_subcommand(true);
+    let mut root = with_examples(Cli::command());
     root.build();
     if let Some(out) = &args.out {
         let out = environment::absolute(cwd, out)?;
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn every_visible_command_has_a_page() {
-        let mut root = Cli::command().disable_help_subcommand(true);
+        let mut root = with_examples(Cli::command());
         root.build();
         let pages = pages(&root).unwrap();
         let names: Vec<_> = pages.iter().map(|(name, _)| name.as_str()).collect();

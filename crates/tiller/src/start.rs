@@ -19,9 +19,9 @@ use crate::{
     headless::{
         self, Ask, Overrides, ProgressKind, Run, RunOutput, RunSession, SessionChoice, given::AnswerSchema,
     },
-    install, integrations,
+    help, install, integrations,
     interface::{self, Connected, FirstSession, InterfaceOptions},
-    limits, logging, man, mcp, memory,
+    keys, limits, logging, man, mcp, memory,
     options::{Directories, Options, ScreenChoice},
     permissions, screen,
     scripts::{self, Callable},
@@ -36,6 +36,7 @@ use crate::{
 use agent::{Credentials, Models as _, PermissionMode, SessionId, ToolProviders};
 use anyhow::Result;
 use std::{
+    collections::BTreeMap,
     io::Write,
     path::Path,
     sync::Arc,
@@ -211,6 +212,22 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
         Some(Command::Man(args)) => {
             let Machine { system, cwd, .. } = machine(environment)?;
             man::run(&*system, &cwd, console, &args).await
+        }
+        Some(Command::Keys) => {
+            let Resolved { options, .. } =
+                resolve_settings_or_defaults(environment, Flags::default()).await?;
+            keys::run(console, &options.client.interface.keys)
+        }
+        Some(Command::Help(args)) => {
+            let bound = match help::is_about_keys(&args.words) {
+                true => {
+                    let Resolved { options, .. } =
+                        resolve_settings_or_defaults(environment, Flags::default()).await?;
+                    options.client.interface.keys
+                }
+                false => BTreeMap::new(),
+            };
+            help::run(console, &args.words, &bound)
         }
         Some(Command::Complete(args)) => complete(args, environment).await,
         Some(Command::Update(args)) => {

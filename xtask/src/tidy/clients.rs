@@ -10,7 +10,7 @@ const TABLE: &str = "crates/acp/src/client_facts/";
 const SETTINGS_OF_EDITORS: [&str; 3] = [
     "crates/tiller/src/editors/",
     "crates/tiller/src/args/install.rs",
-    "crates/tiller/src/reference/examples.rs",
+    "crates/tiller/src/args/examples.rs",
 ];
 /// The expressions that name a client in the table.
 const NAMES: [&str; 2] = ["Name::Is(\"", "Name::Starts(\""];

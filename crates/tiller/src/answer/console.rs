@@ -75,7 +75,7 @@ impl Console {
 
     /// Returns the failure of a command that would have to ask for a value.
     pub(crate) fn missing(what: &str, flag: &str) -> Failure {
-        Failure::new(Kind::Usage, format!("{what} is missing, and nobody can be asked; pass {flag}"))
+        Failure::new(Kind::Usage, format!("{what} is missing, and nothing can be asked here; pass {flag}"))
     }
 
     /// The directory of `--cwd`, to which a list is then limited.

@@ -63,6 +63,8 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<DoctorReport>("doctor"),
     described::<crate::install::Installed>("install"),
     described::<crate::install::Editors>("install --list"),
+    described::<crate::help::Help>("help"),
+    described::<crate::keys::KeyList>("keys"),
     described::<crate::man::Pages>("man"),
     described::<crate::update::Updated>("update"),
 ];

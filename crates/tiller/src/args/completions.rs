@@ -16,11 +16,6 @@ pub(crate) enum Shell {
 
 /// The arguments of `tiller completions`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tiller completions bash >~/.local/share/bash-completion/completions/tiller
-  tiller completions zsh >~/.zfunc/_tiller
-  tiller completions fish >~/.config/fish/completions/tiller.fish")]
 pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]

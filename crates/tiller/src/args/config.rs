@@ -6,9 +6,9 @@ use clap::Subcommand;
 /// The commands of `tiller config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Show the settings that apply in this directory as one file, with the origin of each.
+    /// Show the settings that apply here, as one file with origins.
     Show {
-        /// Include the settings that have their defaults, as comments.
+        /// Include settings that have their defaults, as comments.
         #[arg(long)]
         all: bool,
     },

@@ -23,7 +23,7 @@ pub(crate) struct Globals {
     /// Print no notes, only results and errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Your settings file, instead of config.toml in the configuration directory
+    /// Your settings file, instead of config.toml
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }

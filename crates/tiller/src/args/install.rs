@@ -6,11 +6,6 @@ use std::path::PathBuf;
 
 /// The arguments of `tiller install`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tiller install --list
-  tiller install zed
-  tiller install vscode --project --dry-run")]
 pub(crate) struct InstallArgs {
     /// The editor.
     #[arg(value_enum, conflicts_with = "list")]

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 pub(crate) enum IntegrationsCommand {
     /// List integrations, or the functions of the named one.
     List(NamedIntegration),
-    /// Show which integrations can be called, and what the others lack.
+    /// Show which integrations can be called, and what others lack.
     Status(NamedIntegration),
-    /// Check added services, credentials and settings for problems.
+    /// Check services, credentials and settings for problems.
     Doctor,
     /// List the fields of an integration's accounts.
     Fields(OneIntegration),
-    /// Store credentials, enable an integration, and set its permissions.
+    /// Store credentials, enable, and set permissions.
     Configure(Configure),
     /// Find functions by words.
     Search {
@@ -29,8 +29,11 @@ pub(crate) enum IntegrationsCommand {
     Schema(OneFunction),
     /// Show example calls of a function.
     Examples(OneFunction),
-    /// Call a function: PROVIDER.FUNCTION, then --NAME=VALUE, NAME=VALUE, --arg NAME=VALUE or a
-    /// JSON object, `-` for one from stdin; --account, --dry-run, --force, --json.
+    /// Call a function.
+    ///
+    /// After PROVIDER.FUNCTION come its arguments: --NAME=VALUE, NAME=VALUE, --arg NAME=VALUE or a
+    /// JSON object, `-` for one from stdin. --account, --dry-run, --force and --json are options of
+    /// the call.
     Call {
         /// The function and its arguments.
         #[arg(
@@ -41,7 +44,7 @@ pub(crate) enum IntegrationsCommand {
         )]
         words: Vec<String>,
     },
-    /// Run a Lua script that can call integrations and MCP servers.
+    /// Run a script that calls integrations and MCP servers.
     Lua(ScriptArgs),
     /// Add a service by its OpenAPI document.
     Add(AddIntegration),
@@ -90,7 +93,9 @@ pub(crate) struct SwitchedIntegration {
 /// The settings file that is written.
 #[derive(Debug, Args)]
 pub(crate) struct SettingsScope {
-    /// Write the project's settings instead of your own; they apply once the directory is trusted.
+    /// Write the settings of the project in this directory.
+    ///
+    /// They apply once the directory is trusted.
     #[arg(long, conflicts_with = "global")]
     pub(crate) project: bool,
     /// Write your own settings, the default.
@@ -122,7 +127,7 @@ pub(crate) struct Configure {
     /// The account.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) account: String,
-    /// A field that is not secret. May be repeated.
+    /// A field that is not secret; may be repeated.
     #[arg(long, value_name = "FIELD=VALUE")]
     pub(crate) set: Vec<String>,
     /// Read this field from stdin.
@@ -134,7 +139,7 @@ pub(crate) struct Configure {
     /// Read fields from stdin, as one JSON object.
     #[arg(long)]
     pub(crate) stdin_json: bool,
-    /// Read a field from an environment variable, once. May be repeated.
+    /// Read a field from a variable, once; may be repeated.
     #[arg(long, value_name = "FIELD=VARIABLE")]
     pub(crate) env: Vec<String>,
     /// Remove a field. May be repeated.

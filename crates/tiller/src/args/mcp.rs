@@ -6,9 +6,11 @@ use std::path::PathBuf;
 /// The commands of `tiller mcp`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// List the servers configured for this directory. Starts none.
+    /// List the servers of this directory, without starting them.
     List,
-    /// Configure a server: `add NAME -- COMMAND ARGS…`, or `add NAME --url URL`.
+    /// Configure a server.
+    ///
+    /// `add NAME -- COMMAND ARGS…` for a program, `add NAME --url URL` for a URL.
     Add(Add),
     /// Remove a server.
     Remove(Edited),
@@ -24,13 +26,14 @@ pub(crate) enum McpCommand {
     Schema(Called),
     /// Call a tool.
     Call(Called),
-    /// Run a Lua script that calls tools as app.mcp.SERVER.TOOL, if the settings allow them without
-    /// approval.
+    /// Run a Lua script that calls tools.
+    ///
+    /// A script calls a tool as app.mcp.SERVER.TOOL, if the settings allow it without approval.
     Lua(super::ScriptArgs),
     /// Show the project's servers in full and trust all of them or one; with a name, also approve
     /// the current definitions of that server's tools.
     Trust(Trusted),
-    /// Check the configuration of servers. Starts none.
+    /// Check the configuration of servers, without starting them.
     Doctor,
     /// List a server's resources, or read one.
     Resources {
@@ -76,7 +79,7 @@ pub(crate) enum McpCommand {
         /// The server.
         server: String,
     },
-    /// Serve the tools of chosen servers as an MCP server on stdin and stdout.
+    /// Serve the tools of chosen servers on stdin and stdout.
     Serve(Serve),
     /// Secrets, which configurations refer to as `@secret:KEY`.
     #[command(subcommand)]
@@ -88,7 +91,7 @@ pub(crate) enum McpCommand {
         #[command(flatten)]
         edited: Scope,
     },
-    /// Print the configured servers as a file that other programs read.
+    /// Print the servers as a file that other programs read.
     Export,
 }
 
@@ -120,11 +123,14 @@ pub(crate) struct Add {
     /// The URL is of an SSE stream, the transport before streamable HTTP.
     #[arg(long, requires = "url")]
     pub(crate) sse: bool,
-    /// An environment variable of the server; the value may be `@secret:KEY` or `${env:NAME}`. May
-    /// be repeated.
+    /// An environment variable of the server; may be repeated.
+    ///
+    /// The value may be `@secret:KEY` or `${env:NAME}`.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,
-    /// A header of every request; the value may refer to a secret too. May be repeated.
+    /// A header of every request; may be repeated.
+    ///
+    /// The value may be `@secret:KEY` or `${env:NAME}`.
     #[arg(long, value_name = "NAME=VALUE", requires = "url")]
     pub(crate) header: Vec<String>,
     /// Timeout in seconds for connecting and for a call.
@@ -162,7 +168,9 @@ pub(crate) struct Trusted {
 pub(crate) struct Called {
     /// The tool, as `SERVER.TOOL` or as models call it: `mcp__SERVER__TOOL`.
     pub(crate) function: String,
-    /// One argument, as NAME=VALUE; a value that is not valid JSON is text. May be repeated.
+    /// One argument; may be repeated.
+    ///
+    /// A value that is not valid JSON is text.
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<String>,
     /// All arguments as one JSON object.
@@ -217,14 +225,15 @@ pub(crate) enum PresetCommand {
 pub(crate) struct Login {
     /// The server.
     pub(crate) server: String,
-    /// Open no browser; the URL of the page is printed to stderr in any case.
+    /// Open no browser; the URL of the page is printed in any case.
     #[arg(long)]
     pub(crate) no_browser: bool,
     /// The OAuth scope to request, instead of the server's.
     #[arg(long, value_name = "SCOPES")]
     pub(crate) scope: Option<String>,
-    /// The OAuth client id that you registered yourself, if the server supports no dynamic
-    /// registration.
+    /// The OAuth client id that you registered yourself.
+    ///
+    /// It is needed if the server supports no dynamic registration.
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
 }

@@ -27,11 +27,13 @@ pub(crate) struct MemoryFilter {
 /// The commands of `tiller memory`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
-    /// List the memories of this project and yours, the most important first.
+    /// List the memories of this project and yours.
+    ///
+    /// The most important ones are first.
     List {
         #[command(flatten)]
         filter: MemoryFilter,
-        /// Print exactly what a new session here is sent, with this text as its first prompt.
+        /// Print what a new session with this first prompt is sent.
         #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["all", "kind", "class", "expired", "limit", "json"])]
         prompt: Option<String>,
     },
@@ -42,7 +44,7 @@ pub(crate) enum MemoryCommand {
     },
     /// Search memories.
     Search {
-        /// Words that must all occur in the title or the content, each as a whole word or a prefix.
+        /// Words, or their beginnings, that all occur in a memory.
         #[arg(required = true)]
         words: Vec<String>,
         #[command(flatten)]
@@ -67,7 +69,7 @@ pub(crate) enum MemoryCommand {
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(0..=3650))]
         expires_days: Option<u32>,
     },
-    /// Edit a memory in the editor that VISUAL or EDITOR names.
+    /// Edit a memory in your editor (VISUAL or EDITOR).
     Edit {
         /// The number of the memory.
         id: MemoryId,
@@ -88,13 +90,15 @@ pub(crate) enum MemoryCommand {
         #[arg(required = true)]
         ids: Vec<MemoryId>,
     },
-    /// Print the memories of this project and yours as Markdown that `import` reads.
+    /// Print memories as Markdown that `import` reads.
     Export {
         /// Memories of all projects.
         #[arg(long)]
         all: bool,
     },
-    /// Save the memories of an export, except those that are stored already.
+    /// Save the memories of an export.
+    ///
+    /// Those that are stored already are left out.
     Import {
         /// The file; `-` reads stdin.
         file: PathBuf,
@@ -102,8 +106,9 @@ pub(crate) enum MemoryCommand {
         #[arg(long)]
         here: bool,
     },
-    /// Trust this project with memories: they are sent to models, and models save them without
-    /// asking.
+    /// Trust this project with memories.
+    ///
+    /// They are then sent to models, and models save them without asking.
     Trust {
         /// Revoke the trust.
         #[arg(long, conflicts_with = "yes")]

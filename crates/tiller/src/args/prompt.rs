@@ -8,11 +8,12 @@ use std::path::PathBuf;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Prompt options")]
 pub(crate) struct PrintArgs {
-    /// The prompt, quoted; without -p it opens the interface on a terminal
+    /// The prompt, quoted; on a terminal it opens the interface
     #[arg(value_name = "PROMPT", help_heading = None)]
     pub(crate) prompt: Vec<String>,
-    /// Print the answer and exit; `-` or nothing reads the prompt from stdin, and other piped input
-    /// follows it
+    /// Print the answer and exit
+    ///
+    /// `-` or nothing reads the prompt from stdin. With a prompt, piped input follows it.
     #[arg(short, long, value_name = "PROMPT", num_args = 0..=1)]
     pub(crate) print: Option<Option<String>>,
     /// Open the interface, also with piped input
@@ -26,16 +27,18 @@ pub(crate) struct PrintArgs {
     /// The thought level: low, medium, high, xhigh or max
     #[arg(long, value_name = "LEVEL")]
     pub(crate) effort: Option<agent::Effort>,
-    /// Maximum number of model requests; beyond it the exit code is 2
+    /// Maximum number of model requests; then exit code 2
     #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
-    /// Time limit in seconds; beyond it the exit code is 2
+    /// Time limit in seconds; then exit code 2
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) timeout: Option<u64>,
-    /// Continue the most recent session of this directory
+    /// Continue the last session of this directory
     #[arg(short = 'c', long = "continue", conflicts_with_all = ["resume", "session_id", "no_session"])]
     pub(crate) latest: bool,
-    /// Continue a session: the one with this id, or one that you choose
+    /// Continue a session: this one, or one you choose
+    ///
+    /// Without a terminal, and without an id, it is the last session of this directory.
     #[arg(short, long, value_name = "ID", num_args = 0..=1, require_equals = true, conflicts_with_all = ["session_id", "no_session"])]
     pub(crate) resume: Option<Option<String>>,
     /// Continue the session with this id, or the beginning of one
@@ -44,40 +47,44 @@ pub(crate) struct PrintArgs {
     /// Continue in a copy of that session
     #[arg(long, conflicts_with_all = ["no_session", "take_over"])]
     pub(crate) fork: bool,
-    /// Take the session over from another process, which can then no longer write to it
+    /// Take the session over from another process
+    ///
+    /// That process can then no longer write to it.
     #[arg(long, conflicts_with = "no_session")]
     pub(crate) take_over: bool,
     /// Store nothing about this session
     #[arg(long)]
     pub(crate) no_session: bool,
-    /// The system prompt of a new session, instead of the built-in one
+    /// The system prompt, instead of the built-in one
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) system_prompt: Option<String>,
     /// Text added to the system prompt
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) append_system_prompt: Option<String>,
-    /// Another directory of the session. May be repeated
+    /// Another directory of the session; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
-    /// An image that follows the prompt. May be repeated
+    /// An image that follows the prompt; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
-    /// Allow what this rule matches, such as 'bash(make *)'. May be repeated
+    /// Allow what this rule matches; may be repeated
+    ///
+    /// A rule is a tool with a pattern, such as 'bash(make *)'.
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<agent::PermissionRule>,
-    /// Deny what this rule matches. May be repeated
+    /// Deny what this rule matches; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<agent::PermissionRule>,
     /// The answer is JSON that this JSON Schema describes
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,
-    /// Whether stream-json has the pieces of an answer as they arrive; true unless given
+    /// Whether stream-json has pieces of answers [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) include_partial: Option<bool>,
     /// Do not read stdin
     #[arg(long)]
     pub(crate) no_stdin: bool,
-    /// Report the progress on stderr, also if that is no terminal
+    /// Report the progress on stderr, without a terminal too
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// How the interface uses the screen

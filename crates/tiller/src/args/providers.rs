@@ -6,28 +6,32 @@ use clap::{Args, Subcommand, ValueEnum};
 /// The commands of `tiller providers`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProvidersCommand {
-    /// List the providers of models, and where the key of each comes from.
+    /// List the providers, and where their keys come from.
     List,
     /// List the models of a provider, or of all that can be used now.
     Models(ModelsOf),
-    /// Show whether providers are set up. Sends no request.
+    /// Show whether providers are set up, without a request.
     Status {
         /// The provider; all without it.
         provider: Option<String>,
     },
-    /// Ask each provider that is set up for its list of models, and show the answers.
+    /// Ask the providers that are set up for their models.
+    ///
+    /// Each gets one request for its list of models; the answers are shown.
     Doctor {
         /// The provider; all that are set up without it.
         provider: Option<String>,
     },
-    /// Set a provider up: its key, its address and the model of new sessions.
+    /// Set a provider up: key, address, model of new sessions.
     Configure(ConfigureProvider),
     /// Remove the stored key of a provider.
     Logout {
         /// The provider.
         provider: String,
     },
-    /// Update the catalogue of vendors' models: limits, efforts and prices.
+    /// Update the catalogue of vendors' models.
+    ///
+    /// It has limits, efforts and prices.
     RefreshModels {
         /// The source: a URL, or a downloaded file.
         #[arg(long, value_name = "URL|FILE", default_value = ::providers::CATALOGUE_URL)]
@@ -122,7 +126,9 @@ pub(crate) enum AuthCommand {
         /// Only this provider or MCP server.
         name: Option<String>,
     },
-    /// Sign in: in the browser where the vendor offers that to programs, else with a key.
+    /// Sign in, in the browser or with a key.
+    ///
+    /// The browser is used where the vendor offers that to programs.
     Login(AuthLogin),
     /// Remove a key or a login.
     Logout {
@@ -136,7 +142,7 @@ pub(crate) enum AuthCommand {
 pub(crate) struct AuthLogin {
     /// The provider or MCP server.
     pub(crate) name: String,
-    /// Read a key from standard input instead of asking or opening a browser.
+    /// Read a key from standard input, and ask nothing.
     #[arg(long)]
     pub(crate) api_key_stdin: bool,
     /// Show the address of the page and open no browser.

@@ -1,6 +1,10 @@
 //! Reads the command line of this process.
 
-use super::{Cli, Command, PrintArgs, acp, spelling, words};
+use super::{
+    Cli, Command, PrintArgs, acp,
+    help::{self, Length},
+    spelling, words,
+};
 use crate::answer::{Failure, Kind};
 use clap::{
     CommandFactory as _, FromArgMatches as _,
@@ -33,7 +37,7 @@ impl Cli {
     }
 
     /// Parses a command line.
-    pub(super) fn of(arguments: Vec<String>) -> Result<Self, Instead> {
+    pub(crate) fn of(arguments: Vec<String>) -> Result<Self, Instead> {
         // Nothing but the version: without building the parser.
         if let [_, only] = arguments.as_slice()
             && matches!(only.as_str(), "-V" | "--version")
@@ -52,6 +56,11 @@ impl Cli {
         let arguments = spelling::spelled(arguments, &root).map_err(Instead::Error)?;
         spelling::refuse_keys(&arguments).map_err(Instead::Error)?;
         words::check(&arguments, &root).map_err(Instead::Error)?;
+        let arguments = match words::first_word(&arguments, &root) {
+            Some(at) => help::with_help_first(arguments, &root, at),
+            None => arguments,
+        };
+        let root = help::prepared(root, Length::of(&arguments));
         let matches = root.try_get_matches_from(arguments).map_err(|error| instead(&error))?;
         if let Some(name) = matches.subcommand_name() {
             let mut root = Self::command();

@@ -5,11 +5,15 @@ use clap::{Subcommand, ValueEnum};
 /// The commands of `tiller secrets`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretsCommand {
-    /// List the names of stored secrets, where each is and what uses it. Values are never shown.
+    /// List the names of secrets, their stores and their users.
+    ///
+    /// Values are never shown.
     List,
-    /// Store a secret: read from standard input, or asked for on a terminal.
+    /// Store a secret, from standard input or a hidden question.
     Set {
-        /// The name, such as provider.openai.api_key; the name of a provider means its key.
+        /// The name, such as provider.openai.api_key.
+        ///
+        /// The name of a provider means its key.
         #[arg(value_name = "KEY")]
         name: String,
         /// Where to store it.

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 /// The commands of `tiller settings`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SettingsCommand {
-    /// List all settings with the values that apply in this directory.
+    /// List all settings with the values that apply here.
     List {
         /// Only the settings that begin with this, such as tools.
         prefix: Option<String>,
@@ -28,14 +28,18 @@ pub(crate) enum SettingsCommand {
         /// The setting, such as tools.default_permission_mode.
         #[arg(value_name = "KEY")]
         name: String,
-        /// The value. A list is written as several values, or as ["a", "b"]. Write -- before a
-        /// value that begins with a dash.
+        /// The value.
+        ///
+        /// A list is written as several values, or as ["a", "b"]. Write -- before a value that
+        /// begins with a dash.
         #[arg(required = true)]
         value: Vec<String>,
         #[command(flatten)]
         to: SettingsTo,
     },
-    /// Remove a setting from a file, so that the next lower layer applies.
+    /// Remove a setting from a file.
+    ///
+    /// The next lower layer of settings then applies.
     Unset {
         /// The setting.
         #[arg(value_name = "KEY")]
@@ -43,8 +47,10 @@ pub(crate) enum SettingsCommand {
         #[command(flatten)]
         to: SettingsTo,
     },
-    /// Write several settings, all or none: a JSON object of names and values on standard input.
-    /// The value null removes a setting.
+    /// Write several settings, all or none.
+    ///
+    /// They are a JSON object of names and values on standard input. The value null removes a
+    /// setting.
     Apply {
         /// Read the object from standard input.
         #[arg(long, required = true)]
@@ -63,7 +69,9 @@ pub(crate) enum SettingsCommand {
         /// Only examples about this, such as hooks.
         topic: Option<String>,
     },
-    /// Open a settings file in your editor; it is checked before it replaces the old one.
+    /// Open a settings file in your editor.
+    ///
+    /// The result is checked before it replaces the old file.
     Edit {
         #[command(flatten)]
         to: SettingsFileChoice,
@@ -81,7 +89,7 @@ pub(crate) struct SettingsFrom {
     /// Only the values of the project's file.
     #[arg(long, conflicts_with = "global")]
     pub(crate) project: bool,
-    /// Show the layer, the file and the line of every value.
+    /// Show the layer, the file and the line of values.
     #[arg(long)]
     pub(crate) show_origin: bool,
 }

@@ -6,8 +6,9 @@ use clap::Args;
 /// The arguments of `tiller setup`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SetupArgs {
-    /// The provider: one of `tiller providers list`, or a name of your own for a server that speaks
-    /// OpenAI's protocol.
+    /// The provider: one of `tiller providers list`, or your own.
+    ///
+    /// A name of your own is for a server that speaks OpenAI's protocol.
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
     /// The model of new sessions.
@@ -19,10 +20,10 @@ pub(crate) struct SetupArgs {
     /// Read the key from standard input and store it.
     #[arg(long, requires = "provider")]
     pub(crate) api_key_stdin: bool,
-    /// Read the key from this environment variable whenever it is needed, and store none.
+    /// Read the key from this variable whenever it is needed.
     #[arg(long, value_name = "VARIABLE", requires = "provider", conflicts_with = "api_key_stdin")]
     pub(crate) api_key_env: Option<String>,
-    /// Sign in on the provider's page instead of giving a key, where it offers that.
+    /// Sign in on the provider's page, where it offers that.
     #[arg(long, requires = "provider", conflicts_with_all = ["api_key_stdin", "api_key_env"])]
     pub(crate) device: bool,
     /// Accept a model that the provider does not list.

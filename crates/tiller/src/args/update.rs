@@ -4,11 +4,6 @@ use clap::Args;
 
 /// The arguments of `tiller update`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tiller update --check
-  tiller update
-  tiller update --rollback")]
 pub(crate) struct UpdateArgs {
     /// Only report whether a newer version exists.
     #[arg(long, conflicts_with = "rollback")]

@@ -6,7 +6,9 @@ use clap::{Args, Subcommand, ValueEnum};
 /// The commands of `tiller web`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WebCommand {
-    /// Fetch a page and print its text: HTML as Markdown of its main content.
+    /// Fetch a page and print its text.
+    ///
+    /// Of HTML, the main content is printed as Markdown.
     Fetch {
         /// The URL.
         url: String,
@@ -16,9 +18,11 @@ pub(crate) enum WebCommand {
     },
     /// Search the web through the configured provider.
     Search(WebSearchArgs),
-    /// Show the search provider, whether it can be used, and the hosts of web.local_hosts.
+    /// Show the search provider, and whether it can be used.
+    ///
+    /// It also shows the hosts of web.local_hosts.
     Status,
-    /// Like status; fails if a search provider is configured and cannot be used.
+    /// Like status; fails if the search provider cannot be used.
     Doctor,
     /// Choose the search provider, and store its key.
     Configure(WebConfigure),

@@ -5,9 +5,8 @@ use clap::{Arg, Command};
 
 /// Commands of other programs, with their names here. A name that is a command here is not looked
 /// up.
-const OTHER_NAMES: [(&str, &str); 26] = [
+const OTHER_NAMES: [(&str, &str); 22] = [
     ("agent", "acp"),
-    ("auth", "setup"),
     ("chat", "-p PROMPT"),
     ("check", "doctor"),
     ("diagnose", "doctor"),
@@ -15,7 +14,6 @@ const OTHER_NAMES: [(&str, &str); 26] = [
     ("history", "sessions list"),
     ("init", "setup"),
     ("key", "auth"),
-    ("keys", "auth"),
     ("list", "sessions list"),
     ("login", "auth login"),
     ("logout", "auth logout"),
@@ -23,11 +21,9 @@ const OTHER_NAMES: [(&str, &str); 26] = [
     ("model", "models"),
     ("plugins", "mcp"),
     ("prompt", "-p PROMPT"),
-    ("providers", "setup"),
     ("resume", "--continue"),
     ("run", "-p PROMPT"),
     ("servers", "mcp"),
-    ("settings", "config"),
     ("status", "doctor"),
     ("upgrade", "update"),
     ("version", "--version"),

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     environment::Environment,
-    keys::StoredKeys,
     options::{Directories, HookOptions, NO_ALLOW_LIST, Network, Options, ProjectHook},
+    stored_keys::StoredKeys,
 };
 use agent::{Mode, PermissionMode, PermissionRule};
 use std::collections::BTreeMap;

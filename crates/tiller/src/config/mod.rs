@@ -33,6 +33,7 @@ pub(crate) use origins::{Layer, Origin, SettingState, state, states};
 pub(crate) use project_history::ProjectHistory;
 pub(crate) use store::{SCHEMA_FILE, names_schema, with_setting, without_group, without_setting};
 pub(crate) use value::{Value, ValueError};
+pub(crate) use variables::{OLLAMA_HOST, VARIABLES};
 
 use crate::options::{Directories, Options};
 

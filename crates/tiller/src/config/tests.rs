@@ -3,8 +3,8 @@
 use super::*;
 use crate::{
     environment::Environment,
-    keys::StoredKeys,
     options::{HookOptions, Options},
+    stored_keys::StoredKeys,
 };
 use ::mcp::Offered;
 use ::providers::Wire;
@@ -362,7 +362,7 @@ pub(super) fn resolved(user: &str) -> Result<Options, ConfigError> {
 
 #[test]
 fn every_environment_variable_is_documented() {
-    for (variable, key) in variables::VARIABLES {
+    for (variable, key) in VARIABLES {
         assert!(DOCUMENT.contains(&format!("| `{variable}` | `{key}` |")), "{variable} is not documented");
     }
 }

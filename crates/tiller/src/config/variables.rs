@@ -3,8 +3,8 @@
 use super::{ConfigError, KEYS, Place, Value};
 use crate::{
     environment::Environment,
-    keys::StoredKeys,
     options::{Options, Secret},
+    stored_keys::StoredKeys,
 };
 use ::integrations::SearchProvider;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
 ];
 
 /// Ollama's own variable for its address; sets `providers.local.ollama`.
-pub(super) const OLLAMA_HOST: &str = "OLLAMA_HOST";
+pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
 /// Applies the environment to the options, and takes each provider's key from its variable, or
 /// else from the stored keys.

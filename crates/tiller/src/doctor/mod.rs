@@ -95,7 +95,7 @@ pub(crate) async fn native_report(subject: Subject<'_>) -> Value {
 
 /// The checks that are about the shell and the terminal in which the doctor was started. A program
 /// that asks over a wire has neither.
-const OF_THE_SHELL: [&str; 5] = ["program", "terminal", "multiplexer", "locale", "editors"];
+const OF_THE_SHELL: [&str; 6] = ["program", "terminal", "multiplexer", "locale", "editors", "keys"];
 
 /// Returns the commands that help, each once.
 fn next_commands<'a>(checks: impl Iterator<Item = &'a Check>) -> Vec<String> {
@@ -158,6 +158,7 @@ async fn examine(subject: &Subject<'_>, extent: Extent) -> DoctorReport {
         all.extend(checks::editors(subject).await);
         all.push(checks::install(installation.as_ref(), &others));
         all.extend(checks::terminal(subject));
+        all.extend(checks::keys(subject));
     }
     if extent.startup {
         all.push(checks::startup(subject).await);

@@ -4,6 +4,7 @@
 use super::InterfaceOptions;
 use crate::{
     environment::Environment,
+    failure::{Failure, Kind},
     options::{EnterChoice, Options, ScreenChoice},
 };
 use anyhow::Result;
@@ -37,7 +38,7 @@ pub(super) fn of(
     }
     let (bindings, errors) = Bindings::with(&ui.keys);
     if let Some(error) = errors.first() {
-        return Err(anyhow::anyhow!("{error}"));
+        return Err(Failure::new(Kind::Config, error.to_string()).next("tiller settings edit").into());
     }
     let app = AppOptions {
         look: Look { theme, measure, ..Look::default() },

@@ -7,8 +7,8 @@ use crate::{
     args::{ConfigureProvider, SettingsTo},
     config,
     failure::{Failure, Kind},
-    keys::secret_name,
     setup::{self, ProviderSetup, SetupPlace},
+    stored_keys::secret_name,
 };
 use ::providers::known_provider;
 use anyhow::Result;

@@ -2,9 +2,9 @@
 
 use crate::{
     environment::Environment,
-    keys::secret_name,
     options::{Options, Provider},
     secrets::Store,
+    stored_keys::secret_name,
 };
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The page of commands.
 
-use super::{examples::EXAMPLES, wrapped};
-use crate::args::Cli;
+use super::wrapped;
+use crate::args::{Cli, examples_of};
 use clap::{Arg, Command, CommandFactory as _};
 
 const HEAD: &str = "\
@@ -23,15 +23,15 @@ pub(super) fn page() -> String {
 }
 
 /// Returns the visible commands below a command.
-pub(super) fn below(command: &Command) -> impl Iterator<Item = &Command> {
-    command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
+fn below(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|below| !below.is_hide_set())
 }
 
 fn section(page: &mut String, command: &Command, name: &str) {
     let depth = if name.split(' ').count() < 3 { "##" } else { "###" };
     *page += &format!("\n{depth} `{name}`\n");
-    if let Some(about) = command.get_about() {
-        *page += &format!("\n{}", wrapped(&sentence(&about.to_string()), ""));
+    if let Some(about) = command.get_long_about().or(command.get_about()) {
+        *page += &format!("\n{}", wrapped(&sentence(&about.to_string().replace("\n\n", " ")), ""));
     }
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").lines().map(str::trim).collect::<Vec<_>>().join("\n");
@@ -53,8 +53,8 @@ fn section(page: &mut String, command: &Command, name: &str) {
             values(page, arg);
         }
     }
-    if let Some((_, lines)) = EXAMPLES.iter().find(|(of, _)| *of == name) {
-        let lines: String = lines.iter().map(|line| format!("$ {line}\n")).collect();
+    let lines: String = examples_of(name).iter().map(|line| format!("$ {line}\n")).collect();
+    if !lines.is_empty() {
         *page += &format!("\n```console\n{lines}```\n");
     }
     for inner in below(command) {
@@ -72,7 +72,8 @@ fn spelling(arg: &Arg) -> String {
 }
 
 fn description(arg: &Arg) -> String {
-    let text = sentence(&arg.get_help().map(ToString::to_string).unwrap_or_default());
+    let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string);
+    let text = sentence(&help.unwrap_or_default().replace("\n\n", " "));
     let defaults = arg.get_default_values().iter().map(|value| format!("`{}`", value.to_string_lossy()));
     let defaults: Vec<_> = defaults.collect();
     if defaults.is_empty() || !arg.get_action().takes_values() {

@@ -1,8 +1,8 @@
-//! Generates the pages of `docs/reference` and the published schema of the settings, and checks
-//! that the files in the tree are current.
+//! Generates the pages of `docs/reference`, the published schemas and the snapshot of every help,
+//! and checks that the files in the tree are current.
 
 mod commands;
-mod examples;
+mod help;
 mod settings;
 
 use std::path::Path;
@@ -24,6 +24,17 @@ fn check(file: &str, made: &str) {
         let kept = std::fs::read_to_string(path).unwrap_or_default();
         assert!(kept == made, "{file} is out of date; run: {RENEW}");
     }
+}
+
+/// Compares the part of a file between its markers with what it should contain, or writes it.
+#[expect(clippy::disallowed_methods, reason = "reads a file of the source tree")]
+fn check_part(file: &str, part: &str, made: &str) {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(file);
+    let whole = std::fs::read_to_string(path).unwrap();
+    let (begin, end) = (format!("<!-- {part}: begin -->\n"), format!("<!-- {part}: end -->"));
+    let from = whole.find(&begin).expect("the part begins") + begin.len();
+    let to = whole.find(&end).expect("the part ends");
+    check(file, &format!("{}\n{made}\n{}", &whole[..from], &whole[to..]));
 }
 
 /// Wraps a paragraph. Lines after the first begin with `indent`.
@@ -69,6 +80,19 @@ fn the_published_schema_of_the_settings_is_current() {
 fn the_published_schemas_of_answers_are_current() {
     for one in crate::answer::schemas::ALL {
         check(&format!("docs/schema/cli/{}", one.file()), &format!("{:#}\n", one.whole()));
+    }
+}
+
+#[test]
+fn the_page_of_the_interface_has_the_table_of_keys() {
+    let table = tui::keys::listing::markdown(&tui::keys::Bindings::default());
+    check_part("docs/terminal.md", "keys", &table);
+}
+
+#[test]
+fn the_help_of_every_command_is_current() {
+    for (name, text) in help::files() {
+        check(&format!("crates/tiller/tests/it/golden/help/{name}.txt"), &text);
     }
 }
 

@@ -7,10 +7,10 @@ use crate::{
     environment::Environment,
     exit::Exit,
     failure::{Failure, Kind},
-    keys::secret_name,
     limits,
     options::{BUILT_IN, Options},
     question,
+    stored_keys::secret_name,
     table::Table,
     wiring,
 };

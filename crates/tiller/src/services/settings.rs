@@ -3,10 +3,10 @@
 use super::Services;
 use crate::{
     config,
-    keys::secret_name,
     options::{Directories, Secret},
     secrets::Values,
     setup::{self, ProviderSetup, SetupError, SetupPlace},
+    stored_keys::secret_name,
     trust, wiring,
 };
 use acp::native::{ConfigureProvider, RequestContext, Scope, ServiceError, SetSetting};

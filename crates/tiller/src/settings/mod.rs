@@ -15,10 +15,10 @@ use crate::{
     },
     directories,
     environment::Environment,
-    keys::StoredKeys,
     memory,
     options::{Directories, Options, Providers},
     secrets::Keyring,
+    stored_keys::StoredKeys,
     trust,
     wiring::{self, TrustedHooks},
 };

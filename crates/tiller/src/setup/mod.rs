@@ -16,11 +16,11 @@ use crate::{
     args::SetupArgs,
     environment::Environment,
     failure::{Failure, Kind, usage},
-    keys::secret_name,
     limits,
     options::{Options, Secret},
     question,
     secrets::Values,
+    stored_keys::secret_name,
     wiring,
 };
 use ::providers::known_provider;

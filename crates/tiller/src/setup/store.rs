@@ -3,9 +3,9 @@
 use crate::{
     config::{self, ConfigError, SettingsFile},
     failure::{Failure, Kind},
-    keys::secret_name,
     options::{Directories, Options, Secret},
     secrets::{Stored, Values, Wanted, commands::describe},
+    stored_keys::secret_name,
     trust, wiring,
 };
 use ::providers::known_provider;

@@ -10,9 +10,9 @@ use crate::{
     failure::usage,
     input::read_stdin,
     integrations::Store,
-    keys::search_secret_name,
     options::{Options, SearchChoice},
     secrets::Values,
+    stored_keys::search_secret_name,
     wiring,
 };
 use ::integrations::{Domains, Fetch, Fetched, Search, Web, WebTools, WebUrl};

@@ -6,10 +6,26 @@ use crate::look::Look;
 use crate::text::row::Row;
 use crate::theme::Role;
 use ratatui_core::text::{Line, Span};
-use serde_json::{Value, json};
 
 /// The column of the keys, in cells.
 const KEYS_WIDTH: usize = 24;
+
+/// An action of the table, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name in `[ui.keys]`.
+    pub action: &'static str,
+    /// Its keys; none if it is unbound.
+    pub keys: Vec<String>,
+    /// Whether the keys are from the user's settings.
+    pub is_set: bool,
+    /// The name of the part of the interface in which it applies.
+    pub place: &'static str,
+    /// The condition under which it applies; empty if always.
+    pub when: String,
+    /// What it does.
+    pub does: &'static str,
+}
 
 /// Returns the table as rows: a heading for each place, and a row for each action that has keys.
 pub fn rows(bindings: &Bindings, look: &Look) -> Vec<Row> {
@@ -49,20 +65,18 @@ pub fn markdown(bindings: &Bindings) -> String {
     out
 }
 
-/// Returns the table as JSON: `action`, `keys`, `origin` (`default` or `settings`), `place`, `when`
-/// and `does` of each action.
-pub fn json(bindings: &Bindings) -> Value {
-    let one = |bound: &Bound| {
-        json!({
-            "action": bound.entry.id,
-            "keys": bound.keys.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "origin": if bound.set { "settings" } else { "default" },
-            "place": bound.entry.place.name(),
-            "when": bound.entry.when.in_words(),
-            "does": bound.entry.does,
-        })
+/// Returns every action, by place.
+pub fn listed(bindings: &Bindings) -> Vec<Listed> {
+    let one = |bound: &Bound| Listed {
+        action: bound.entry.id,
+        keys: bound.keys.iter().map(ToString::to_string).collect(),
+        is_set: bound.set,
+        place: bound.entry.place.name(),
+        when: bound.entry.when.in_words(),
+        does: bound.entry.does,
     };
-    bindings.all().iter().map(one).collect()
+    let of = |place| bindings.all().iter().filter(move |bound| bound.entry.place == place);
+    PLACES.into_iter().flat_map(of).map(one).collect()
 }
 
 fn spelled(bound: &Bound, between: &str) -> String {

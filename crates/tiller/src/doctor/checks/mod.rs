@@ -2,6 +2,7 @@
 
 mod extensions;
 mod files;
+mod keys;
 mod machine;
 mod models;
 mod online;
@@ -9,6 +10,7 @@ mod terminal;
 
 pub(super) use extensions::extensions;
 pub(super) use files::{Repair, files, secrets};
+pub(super) use keys::keys;
 pub(super) use machine::{disk, editors, install, leases, sandbox};
 pub(super) use models::{models, providers};
 pub(super) use online::{online, startup};
