@@ -88,10 +88,7 @@ impl Answer {
     /// Calls a tool, and ends the answer.
     pub(super) fn call(mut self, tool: &str, arguments: &Value) {
         let function = json!({ "name": tool, "arguments": arguments.to_string() });
-        self.event(
-            &json!({ "tool_calls": [{ "index": 0, "id": "call-1", "function": function }] }),
-            None,
-        );
+        self.event(&json!({ "tool_calls": [{ "index": 0, "id": "call-1", "function": function }] }), None);
         self.event(&json!({}), Some("tool_calls"));
     }
 

@@ -46,7 +46,9 @@ fn a_stream_survives_every_change_of_the_size() {
         }
         tmux.wait_for(lines.last().unwrap());
         tmux.wait("the live rows of this width", |screen| {
-            screen.lines().any(|line| line.chars().filter(|sign| *sign == '─').count() == usize::from(columns))
+            screen
+                .lines()
+                .any(|line| line.chars().filter(|sign| *sign == '─').count() == usize::from(columns))
         });
     }
     answer.text("```\n");
@@ -85,7 +87,7 @@ impl Drop for Client {
 #[test]
 fn the_terminal_can_be_detached_and_attached_with_another_size() {
     let Some((model, _home, tmux)) = open_model() else { return };
-    // A change of the size by hand had fixed it for this window.
+    // The first size of the window had fixed it.
     tmux.run(&["set", "-w", "-t", "t", "window-size", "latest"]);
     tmux.say("many rows");
     let mut answer = model.next();
@@ -113,4 +115,19 @@ fn the_terminal_can_be_detached_and_attached_with_another_size() {
     tmux.say("/quit");
     tmux.wait_for("over=0");
     assert_once_in_order(&tmux.everything(), &lines);
+}
+
+#[test]
+fn a_change_of_the_size_keeps_what_was_said() {
+    let home = crate::home::Home::new();
+    home.write("long.txt", &(0..40).map(|line| format!("line {line} of the file\n")).collect::<String>());
+    let Some(tmux) = super::open(&home) else { return };
+    tmux.say("run `cat long.txt`");
+    tmux.wait_for("line 39 of the file");
+    for (columns, rows) in [(50, 20), (120, 40), (30, 12), (80, 24)] {
+        tmux.resize(columns, rows);
+        tmux.wait("the composer", |screen| screen.contains("guardian"));
+    }
+    let everything = tmux.everything();
+    assert_eq!(everything.matches("run `cat long.txt`").count(), 1, "{everything}");
 }

@@ -211,3 +211,13 @@ fn a_failed_request_says_why_and_the_session_goes_on() {
     tmux.text("again");
     tmux.wait_for("> again");
 }
+
+#[test]
+fn a_paste_of_5000_lines_is_one_token_and_sends_nothing() {
+    let home = Home::new();
+    let Some(tmux) = super::open(&home) else { return };
+    let text: String = (0..5000).map(|line| format!("line {line}\n")).collect();
+    tmux.paste(&text);
+    let screen = tmux.wait_for("[pasted 500");
+    assert!(!screen.contains("line 17"), "{screen}");
+}
