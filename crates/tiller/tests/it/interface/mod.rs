@@ -1,16 +1,39 @@
 //! The terminal interface, driven in a real terminal.
 
-mod driven;
+mod ends;
+mod model;
 mod screens;
+mod sizes;
 mod tmux;
+mod turns;
 
 use crate::home::Home;
+use model::Model;
 use tmux::Tmux;
 
 /// Starts the interface in a window. The pilot answers.
 fn open(home: &Home) -> Option<Tmux> {
+    open_with(home, "")
+}
+
+/// Starts the interface with arguments in a window, and waits until it can be used.
+fn open_with(home: &Home, arguments: &str) -> Option<Tmux> {
     let tmux = Tmux::start(home, &[("TILLER", env!("CARGO_BIN_EXE_tiller"))])?;
-    tmux.shell("stty -a > before; $TILLER; echo over=$?");
-    tmux.wait_for("guardian ·");
+    tmux.shell(&format!("stty -a > before; $TILLER {arguments}; echo over=$?"));
+    tmux.wait_for(READY);
     Some(tmux)
 }
+
+/// Starts the interface with a model whose answers the test writes.
+fn open_model() -> Option<(Model, Home, Tmux)> {
+    let model = Model::start();
+    let home = model.home();
+    let tmux = open(&home)?;
+    Some((model, home, tmux))
+}
+
+/// What the status row shows once a session is open.
+const READY: &str = "guardian ·";
+
+/// What the row about a running turn shows.
+const RUNNING: &str = "esc: stop";

@@ -86,9 +86,14 @@ impl Tmux {
     /// Pastes a text, waits until it is shown, and presses Enter. What is typed this fast counts as
     /// a paste, to which an Enter at once would belong.
     pub(super) fn say(&self, text: &str) {
+        self.type_and(text, "Enter");
+    }
+
+    /// Like [`Self::say`], with another key in place of Enter.
+    pub(super) fn type_and(&self, text: &str, key: &str) {
         self.paste(text);
         self.wait_for(text);
-        self.key("Enter");
+        self.key(key);
     }
 
     /// Pastes text in brackets if the program has asked for them.
@@ -98,6 +103,11 @@ impl Tmux {
         std::io::Write::write_all(&mut load.stdin.take().unwrap(), text.as_bytes()).unwrap();
         assert!(load.wait().unwrap().success());
         self.run(&["paste-buffer", "-p", "-t", "t"]);
+    }
+
+    /// The socket on which further clients attach.
+    pub(super) fn socket(&self) -> &std::path::Path {
+        &self.socket
     }
 
     /// Gives the window another size.

@@ -1,4 +1,4 @@
-//! What a person does in the interface, key by key.
+//! Every way out of the interface gives the terminal back.
 
 use super::{Tmux, open};
 use crate::home::Home;
@@ -11,7 +11,7 @@ fn settings(tmux: &Tmux, home: &Home, file: &str) -> String {
 }
 
 /// Checks that the terminal is as it was before `tiller` was started.
-fn assert_restored(tmux: &Tmux, home: &Home) {
+pub(super) fn assert_restored(tmux: &Tmux, home: &Home) {
     assert_eq!(settings(tmux, home, "after"), home.read("before").unwrap(), "line settings");
     for (mode, name) in [("alternate_on", "alternate screen"), ("mouse_any_flag", "mouse")] {
         assert_eq!(tmux.property(&format!("#{{{mode}}}")), "0", "{name}");
@@ -77,31 +77,6 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again() {
     tmux.wait("the draft again", |screen| screen.rfind("a draft") > screen.rfind("fg"));
     tmux.key("C-c");
     tmux.wait("an empty composer", |screen| !screen[screen.rfind("fg").unwrap()..].contains("a draft"));
-}
-
-#[test]
-fn a_paste_of_5000_lines_is_one_token_and_sends_nothing() {
-    let home = Home::new();
-    let Some(tmux) = open(&home) else { return };
-    let text: String = (0..5000).map(|line| format!("line {line}\n")).collect();
-    tmux.paste(&text);
-    let screen = tmux.wait_for("[pasted 500");
-    assert!(!screen.contains("line 17"), "{screen}");
-}
-
-#[test]
-fn a_change_of_the_size_keeps_what_was_said() {
-    let home = Home::new();
-    home.write("long.txt", &(0..40).map(|line| format!("line {line} of the file\n")).collect::<String>());
-    let Some(tmux) = open(&home) else { return };
-    tmux.say("run `cat long.txt`");
-    tmux.wait_for("line 39 of the file");
-    for (columns, rows) in [(50, 20), (120, 40), (30, 12), (80, 24)] {
-        tmux.resize(columns, rows);
-        tmux.wait("the composer", |screen| screen.contains("guardian"));
-    }
-    let everything = tmux.everything();
-    assert_eq!(everything.matches("run `cat long.txt`").count(), 1, "{everything}");
 }
 
 /// The process of `tiller` below the window's shell.

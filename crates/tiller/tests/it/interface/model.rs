@@ -1,0 +1,157 @@
+//! A model server whose answers a test writes piece by piece, so that it decides what has been
+//! streamed at each moment.
+
+use crate::home::Home;
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+/// How long a test waits for a request. Each is far quicker; this only ends a hang.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+
+/// The server.
+pub(super) struct Model {
+    /// Its address: host and port.
+    pub(super) address: String,
+    requests: Receiver<Answer>,
+}
+
+/// A request to the model, and its answer so far. Dropping it ends the stream.
+pub(super) struct Answer {
+    /// The body of the request.
+    pub(super) request: Value,
+    stream: TcpStream,
+}
+
+impl Model {
+    /// Starts a server with the models `large`, which takes images, and `blind`, which does not.
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (sender, requests) = channel();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let Some((first, body)) = read(&stream) else { continue };
+                if first.starts_with("GET ") {
+                    // The client may have gone.
+                    let _ = stream.write_all(&listed(first.split(' ').nth(1).unwrap_or_default()));
+                    continue;
+                }
+                let request = serde_json::from_slice(&body).unwrap_or_default();
+                if stream.write_all(HEAD).is_ok() && sender.send(Answer { request, stream }).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { address, requests }
+    }
+
+    /// Makes the server's model the default one of a home.
+    pub(super) fn settings(&self) -> String {
+        format!(
+            "agent.default_model = 'fake/large'\n[providers]\nlocal.discover = false\n\
+             custom.fake.base_url = 'http://{}/v1'\n",
+            self.address
+        )
+    }
+
+    /// Returns a home whose default model is this server's.
+    pub(super) fn home(&self) -> Home {
+        let home = Home::new();
+        home.settings(&self.settings());
+        home
+    }
+
+    /// Waits for the next request to the model.
+    pub(super) fn next(&self) -> Answer {
+        self.requests.recv_timeout(PATIENCE).expect("the model was not asked")
+    }
+
+    /// Whether no request has come that was not taken.
+    pub(super) fn is_idle(&self) -> bool {
+        self.requests.try_recv().is_err()
+    }
+}
+
+impl Answer {
+    /// Streams a piece of text.
+    pub(super) fn text(&mut self, text: &str) {
+        self.event(&json!({ "content": text }), None);
+    }
+
+    /// Calls a tool, and ends the answer.
+    pub(super) fn call(mut self, tool: &str, arguments: &Value) {
+        let function = json!({ "name": tool, "arguments": arguments.to_string() });
+        self.event(&json!({ "tool_calls": [{ "index": 0, "id": "call-1", "function": function }] }), None);
+        self.event(&json!({}), Some("tool_calls"));
+    }
+
+    /// Ends the answer.
+    pub(super) fn end(mut self) {
+        self.event(&json!({}), Some("stop"));
+    }
+
+    /// Answers with a text.
+    pub(super) fn say(mut self, text: &str) {
+        self.text(text);
+        self.end();
+    }
+
+    /// Waits until the client has given the request up.
+    pub(super) fn abandoned(mut self) {
+        self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        assert_eq!(self.stream.read(&mut [0; 1]).unwrap_or_default(), 0, "the client went on");
+    }
+
+    /// Returns the last text that the user wrote.
+    pub(super) fn prompt(&self) -> String {
+        let messages = self.request["messages"].as_array().unwrap().iter();
+        let content = &messages.rev().find(|message| message["role"] == "user").unwrap()["content"];
+        match content.as_array() {
+            Some(parts) => {
+                let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+                texts.last().copied().unwrap_or_default().to_owned()
+            }
+            None => content.as_str().unwrap_or_default().to_owned(),
+        }
+    }
+
+    fn event(&mut self, delta: &Value, reason: Option<&str>) {
+        let choice = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
+        self.stream.write_all(format!("data: {choice}\n\n").as_bytes()).expect("the client reads");
+    }
+}
+
+/// Reads a request: its first line and its body; nothing if the client has gone.
+fn read(stream: &TcpStream) -> Option<(String, Vec<u8>)> {
+    let mut reader = BufReader::new(stream);
+    let (mut first, mut length) = (String::new(), 0);
+    reader.read_line(&mut first).ok()?;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((first, body))
+}
+
+fn listed(path: &str) -> Vec<u8> {
+    let models = json!([{ "id": "large", "type": "vlm" }, { "id": "blind" }]);
+    let list = json!({ "object": "list", "data": models }).to_string();
+    let (status, body) = if path.ends_with("/models") { ("200 OK", list) } else { ("404 -", String::new()) };
+    let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
+    format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
