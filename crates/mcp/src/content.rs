@@ -155,7 +155,12 @@ impl Parts {
         }
         let mut shown = vec![ToolContent::Content(Content::text(text.clone()))];
         shown.extend(images.iter().cloned().map(ToolContent::Content));
-        ToolOutput { result: ToolResult { text, images, is_error }, shown: Some(shown), title: None, events: Vec::new() }
+        ToolOutput {
+            result: ToolResult { text, images, is_error },
+            shown: Some(shown),
+            title: None,
+            events: Vec::new(),
+        }
     }
 }
 

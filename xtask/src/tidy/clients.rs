@@ -7,11 +7,8 @@ use super::tree::Tree;
 /// The table, with its tests.
 const TABLE: &str = "crates/acp/src/client_facts/";
 /// What enters this program into the settings of editors, each in its own form.
-const SETTINGS_OF_EDITORS: [&str; 3] = [
-    "crates/tiller/src/editors/",
-    "crates/tiller/src/args/install.rs",
-    "crates/tiller/src/args/examples.rs",
-];
+const SETTINGS_OF_EDITORS: [&str; 3] =
+    ["crates/tiller/src/editors/", "crates/tiller/src/args/install.rs", "crates/tiller/src/args/examples.rs"];
 /// The expressions that name a client in the table.
 const NAMES: [&str; 2] = ["Name::Is(\"", "Name::Starts(\""];
 

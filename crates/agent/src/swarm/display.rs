@@ -40,7 +40,8 @@ impl Swarm {
                 None => results::line(state),
             };
             let update = |call: &WaitingCall| {
-                let states = || call.agents.iter().filter_map(|id| registry.get(id)).map(|agent| &agent.state);
+                let states =
+                    || call.agents.iter().filter_map(|id| registry.get(id)).map(|agent| &agent.state);
                 let lines: Vec<_> = states().map(line).collect();
                 let mut update = ToolCallUpdate::of(call.id.clone(), "subagent");
                 update.display.title = results::title(states(), call.is_batch);
