@@ -55,7 +55,7 @@ impl Drawing<'_> {
 /// Returns the row about the running turn.
 pub(super) fn turn(turn: RunningTurn, drawing: Drawing<'_>) -> Row {
     let does = match turn.phase {
-        Phase::Thinking => "waits for the model",
+        Phase::Thinking => "the model answers",
         Phase::Tools => "runs tools",
         Phase::Idle => "ends",
     };

@@ -332,7 +332,7 @@ impl Terminal {
                 watcher.modes(&self.device);
                 self.watcher = Some(watcher);
             }
-            Err(error) => tracing::warn!(%error, "nobody restores the terminal if tiller is killed"),
+            Err(error) => tracing::warn!(%error, "the terminal is not restored if tiller is killed"),
         }
     }
 

@@ -142,14 +142,15 @@ impl App {
     pub(super) fn turns_listed(&mut self, turns: &[Checkpoint]) {
         let picker = Picker::new("go back to", self.options.bindings.clone())
             .offers([(How::Open, "undo the changes of files after it")])
-            .flexible(1)
-            .empty("no turn has changed files yet");
-        let mut items = vec![Item::new(["redo", "the files as they were before the last rewind"])];
-        let mut targets = vec![RewindTarget::Redo];
+            .flexible(1);
+        let (mut items, mut targets) = (Vec::new(), Vec::new());
         for turn in turns.iter().rev() {
             items.push(items::turn(turn));
             targets.push(RewindTarget::Turn(turn.turn.saturating_sub(1)));
         }
+        // Last, so that it is never what Enter takes without a choice while there are turns.
+        items.push(Item::new(["redo", "the files as they were before the last rewind"]));
+        targets.push(RewindTarget::Redo);
         self.show(picker, Rows::Turns(targets), Some(items));
     }
 
