@@ -114,8 +114,8 @@ pub(super) fn tree(agents: &[Agent], parent: Option<&str>, depth: usize) -> Stri
 }
 
 /// Returns the title of a call with a batch of subagents: `4 subagents (2 done, 2 running)`,
-/// without the states that none has. `None` for a call with one subagent: its title is its task. Some
-/// clients show nothing of a call but its title, cut at 60 characters or at its first colon.
+/// without the states that none has. `None` for a call with one subagent: its title is its task.
+/// Some clients show nothing of a call but its title, cut at 60 characters or at its first colon.
 pub(super) fn title<'a>(states: impl Iterator<Item = &'a SubagentState>, is_batch: bool) -> Option<String> {
     const SHOWN: [(&str, &[SubagentStatus]); 5] = [
         ("failed", &[SubagentStatus::Failed]),
