@@ -9,7 +9,7 @@ const INDENT: &str = "  ";
 
 /// Returns a paragraph with a line end.
 pub(crate) fn paragraph(text: &str) -> String {
-    wrapped(text, "", WIDTH)
+    wrapped(text.split_whitespace(), 0, "", WIDTH)
 }
 
 /// Returns names with their descriptions, in two columns. A long name has its description below.
@@ -18,25 +18,35 @@ pub(crate) fn definitions<N: AsRef<str>, D: AsRef<str>>(rows: &[(N, D)]) -> Stri
     let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or(INDENT.len());
     let indent = " ".repeat(INDENT.len() + width + 2);
     let row = |(name, description): &(N, D)| {
-        let text = wrapped(description.as_ref(), &indent, WIDTH - indent.len());
+        let text = wrapped(description.as_ref().split_whitespace(), indent.len(), &indent, WIDTH);
         let name = name.as_ref();
         match name.chars().count() > width {
-            true => format!("{INDENT}{}{indent}{text}", wrapped(name, INDENT, WIDTH - INDENT.len())),
+            true => {
+                let name = wrapped(name.split_whitespace(), INDENT.len(), INDENT, WIDTH);
+                format!("{INDENT}{name}{indent}{text}")
+            }
             false => format!("{INDENT}{name:width$}  {text}"),
         }
     };
     rows.iter().map(row).collect()
 }
 
-/// Wraps a text into lines of at most `width` columns; those after the first begin with `indent`.
-fn wrapped(text: &str, indent: &str, width: usize) -> String {
-    let (mut all, mut column) = (String::new(), 0);
-    for word in text.split_whitespace() {
+/// Wraps words into lines that end before column `width`. The first line begins at column `begin`;
+/// the others begin with `indent`.
+pub(crate) fn wrapped<W: AsRef<str>>(
+    words: impl IntoIterator<Item = W>,
+    begin: usize,
+    indent: &str,
+    width: usize,
+) -> String {
+    let (mut all, mut column) = (String::new(), begin);
+    for word in words {
+        let word = word.as_ref();
         let length = word.chars().count();
-        if column > 0 && column + 1 + length > width {
+        if !all.is_empty() && column + 1 + length > width {
             all = all + "\n" + indent;
-            column = 0;
-        } else if column > 0 {
+            column = indent.len();
+        } else if !all.is_empty() {
             all.push(' ');
             column += 1;
         }

@@ -102,21 +102,26 @@ impl Console {
         Ok(exit)
     }
 
-    /// Prints a page of a list: for people a text made of its items, and a note if there are more.
-    pub(crate) fn page<T: Serialize>(
+    /// Prints a page of a list: `row` is an item for programs, `line` for people, who also get a
+    /// note if there are more.
+    pub(crate) fn page<I, T: Serialize>(
         &self,
-        page: Page<T>,
-        text: impl FnOnce(&[T]) -> String,
+        page: Page<I>,
+        row: impl Fn(&I) -> T,
+        line: impl Fn(&I) -> String,
     ) -> Result<Exit> {
         if self.lines {
             for item in &page.items {
-                self.line(serde_json::to_value(item)?)?;
+                self.line(serde_json::to_value(row(item))?)?;
             }
             return Ok(Exit::Ok);
         }
-        let shown = if self.json { String::new() } else { text(&page.items) };
-        let next = page.next.clone().filter(|_| !self.json);
-        let exit = self.print(Answer::new(page, shown))?;
+        if self.json {
+            return self.print(Answer::new(page.map(|item| row(&item)), String::new()));
+        }
+        let text: String = page.items.iter().map(line).collect();
+        let next = page.next.clone();
+        let exit = self.print(Answer::new(page.map(|item| row(&item)), text))?;
         if let Some(next) = next {
             self.note(&format!("There are more: --after {next} continues, --limit N shows more at once."));
         }

@@ -5,6 +5,7 @@ mod commands;
 mod help;
 mod settings;
 
+use crate::layout;
 use std::path::Path;
 
 /// The command that writes the files.
@@ -39,21 +40,7 @@ fn check_part(file: &str, part: &str, made: &str) {
 
 /// Wraps a paragraph. Lines after the first begin with `indent`.
 fn wrapped(text: &str, indent: &str) -> String {
-    let (mut all, mut width) = (String::new(), 0);
-    for word in words(text) {
-        let length = word.chars().count();
-        if width > 0 && width + 1 + length > WIDTH {
-            all += "\n";
-            all += indent;
-            width = indent.len();
-        } else if width > 0 {
-            all += " ";
-            width += 1;
-        }
-        all += &word;
-        width += length;
-    }
-    all + "\n"
+    layout::wrapped(words(text), 0, indent, WIDTH)
 }
 
 /// Splits a text at its spaces, but not within code.

@@ -167,12 +167,7 @@ async fn list(console: &Console, runtime: &Runtime, mut query: ListQuery, limit:
     if items.is_empty() && given.is_none() && !console.is_json() {
         console.note("No sessions are stored; a prompt creates one: tiller -p PROMPT");
     }
-    let text: String = match console.is_json() {
-        true => String::new(),
-        false => items.iter().map(|record| as_text(record, console)).collect(),
-    };
-    let page = Page { items, next }.map(|record| SessionRow::of(&record));
-    console.page(page, |_| text)
+    console.page(Page { items, next }, SessionRow::of, |record| as_text(record, console))
 }
 
 async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool) -> Result<Exit> {
@@ -218,8 +213,7 @@ async fn search(
         let updated_at = console.moment(hit.session.times.updated_at);
         format!("{id}  {updated_at}  {}\n    {}\n", one_line(title), one_line(&hit.excerpt))
     };
-    let text: String = page.items.iter().map(line).collect();
-    console.page(page.map(HitRow::of), |_| text)
+    console.page(page, HitRow::of, line)
 }
 
 fn as_text(record: &SessionRecord, console: &Console) -> String {

@@ -62,14 +62,14 @@ pub(crate) struct HitRow {
 }
 
 impl HitRow {
-    pub(super) fn of(hit: SearchHit) -> Self {
+    pub(super) fn of(hit: &SearchHit) -> Self {
         Self {
             session_id: hit.session.id.to_string(),
-            title: hit.session.title,
+            title: hit.session.title.clone(),
             cwd: hit.session.cwd.to_string(),
             updated_at: rfc3339(hit.session.times.updated_at),
             event: hit.seq,
-            excerpt: hit.excerpt,
+            excerpt: hit.excerpt.clone(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::refusals::{Rule, refuse};
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     sync::mpsc::{Receiver, channel},
 };
 
@@ -40,21 +40,7 @@ impl ModelServer {
             let mut answers = answers.into_iter().peekable();
             while answers.peek().is_some() {
                 let (mut stream, _) = listener.accept().unwrap();
-                let mut reader = BufReader::new(stream.try_clone().unwrap());
-                let (mut first, mut length) = (String::new(), 0);
-                reader.read_line(&mut first).unwrap();
-                loop {
-                    let mut line = String::new();
-                    reader.read_line(&mut line).unwrap();
-                    if line.trim().is_empty() {
-                        break;
-                    }
-                    if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                        length = value.trim().parse().unwrap();
-                    }
-                }
-                let mut body = vec![0; length];
-                reader.read_exact(&mut body).unwrap();
+                let (first, body) = read_request(&stream).unwrap();
                 if first.starts_with("GET ") {
                     let list = list.as_ref().filter(|_| first.starts_with("GET /v1/models "));
                     let status = if list.is_some() { "200 OK" } else { "404 Not Found" };
@@ -80,4 +66,24 @@ impl ModelServer {
         });
         Self { url, requests }
     }
+}
+
+/// Reads a request: its first line and its body.
+pub(crate) fn read_request(stream: &TcpStream) -> std::io::Result<(String, Vec<u8>)> {
+    let mut reader = BufReader::new(stream);
+    let (mut first, mut length) = (String::new(), 0);
+    reader.read_line(&mut first)?;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().map_err(std::io::Error::other)?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok((first, body))
 }

@@ -1,10 +1,10 @@
 //! A model server whose answers a test writes piece by piece, so that it decides what has been
 //! streamed at each moment.
 
-use crate::home::Home;
+use crate::{home::Home, model_server::read_request};
 use serde_json::{Value, json};
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     sync::mpsc::{Receiver, channel},
     time::Duration,
@@ -37,7 +37,7 @@ impl Model {
         let (sender, requests) = channel();
         std::thread::spawn(move || {
             for mut stream in listener.incoming().map_while(Result::ok) {
-                let Some((first, body)) = read(&stream) else { continue };
+                let Ok((first, body)) = read_request(&stream) else { continue };
                 if first.starts_with("GET ") {
                     // The client may have gone.
                     let _ = stream.write_all(&listed(first.split(' ').nth(1).unwrap_or_default()));
@@ -126,26 +126,6 @@ impl Answer {
         let choice = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
         self.stream.write_all(format!("data: {choice}\n\n").as_bytes()).expect("the client reads");
     }
-}
-
-/// Reads a request: its first line and its body; nothing if the client has gone.
-fn read(stream: &TcpStream) -> Option<(String, Vec<u8>)> {
-    let mut reader = BufReader::new(stream);
-    let (mut first, mut length) = (String::new(), 0);
-    reader.read_line(&mut first).ok()?;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok()?;
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((first, body))
 }
 
 fn listed(path: &str) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! A turn as a person sees and steers it.
 
-use super::{Model, RUNNING, Tmux, open_model};
+use super::{Model, RUNNING, Tmux, model::Answer, open_model};
 use crate::home::Home;
 use serde_json::json;
 
@@ -15,6 +15,15 @@ fn asked(tmux: &Tmux) -> String {
 fn ask_for_a_push(model: &Model, tmux: &Tmux) {
     tmux.say("publish it");
     model.next().call("bash", &json!({ "command": "git push --dry-run nowhere" }));
+}
+
+/// Sends a prompt, and has the model begin its answer with this text.
+fn begin(model: &Model, tmux: &Tmux, prompt: &str, text: &str) -> Answer {
+    tmux.say(prompt);
+    let mut answer = model.next();
+    answer.text(text);
+    tmux.wait_for(text);
+    answer
 }
 
 #[test]
@@ -85,10 +94,7 @@ fn a_request_waits_while_the_user_types_and_tab_answers_it() {
 fn a_message_steers_the_running_turn() {
     let Some((model, home, tmux)) = open_model() else { return };
     home.write("a.txt", "the letter a\n");
-    tmux.say("look around");
-    let mut answer = model.next();
-    answer.text("I look.");
-    tmux.wait_for("I look.");
+    let answer = begin(&model, &tmux, "look around", "I look.");
     tmux.say("only at a.txt");
     tmux.wait_for("next ▸ \"only at a.txt\"");
     answer.call("file_read", &json!({ "path": "a.txt" }));
@@ -104,10 +110,7 @@ fn a_message_steers_the_running_turn() {
 #[test]
 fn tab_sends_a_message_after_the_turn() {
     let Some((model, _home, tmux)) = open_model() else { return };
-    tmux.say("first");
-    let mut answer = model.next();
-    answer.text("I work.");
-    tmux.wait_for("I work.");
+    let answer = begin(&model, &tmux, "first", "I work.");
     tmux.type_and("then second", "Tab");
     tmux.wait_for("after ▸ \"then second\"");
     answer.end();
@@ -121,10 +124,7 @@ fn tab_sends_a_message_after_the_turn() {
 #[test]
 fn the_last_waiting_message_can_be_edited() {
     let Some((model, _home, tmux)) = open_model() else { return };
-    tmux.say("first");
-    let mut answer = model.next();
-    answer.text("I work.");
-    tmux.wait_for("I work.");
+    let answer = begin(&model, &tmux, "first", "I work.");
     tmux.say("with a mistaek");
     tmux.wait_for("next ▸ \"with a mistaek\"");
     tmux.key("Up");
@@ -149,10 +149,7 @@ fn the_last_waiting_message_can_be_edited() {
 #[test]
 fn escape_cancels_and_gives_waiting_messages_back() {
     let Some((model, _home, tmux)) = open_model() else { return };
-    tmux.say("first");
-    let mut answer = model.next();
-    answer.text("I begin.");
-    tmux.wait_for("I begin.");
+    let answer = begin(&model, &tmux, "first", "I begin.");
     tmux.say("a correction");
     tmux.wait_for("next ▸ \"a correction\"");
     tmux.type_and("a further wish", "Tab");
@@ -174,10 +171,7 @@ fn escape_cancels_and_gives_waiting_messages_back() {
 #[test]
 fn ctrl_c_clears_then_cancels_then_quits() {
     let Some((model, home, tmux)) = open_model() else { return };
-    tmux.say("first");
-    let mut answer = model.next();
-    answer.text("I begin.");
-    tmux.wait_for("I begin.");
+    let answer = begin(&model, &tmux, "first", "I begin.");
     tmux.text("a draft");
     tmux.wait_for("> a draft");
     tmux.key("C-c");
