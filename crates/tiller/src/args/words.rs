@@ -95,13 +95,18 @@ fn intended(given: &str, root: &Command) -> Option<String> {
     if let Some((_, command)) = OTHER_NAMES.iter().find(|(name, _)| *name == first) {
         return Some((*command).to_owned());
     }
-    let distance = |name: &str| strsim::damerau_levenshtein(name, first);
     let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
-    let nearest = visible.map(Command::get_name).min_by_key(|name| distance(name))?;
-    // A short word is close to many others.
-    let most = if first.len() < 5 { 1 } else { 2 };
+    let nearest = nearest(first, visible.map(Command::get_name))?;
     let rest = if rest.is_empty() { String::new() } else { format!(" {}", rest.replace(':', " ")) };
-    (distance(nearest) <= most).then(|| format!("{nearest}{rest}"))
+    Some(format!("{nearest}{rest}"))
+}
+
+/// Returns the name that a word was probably meant to be.
+pub(crate) fn nearest<'a>(given: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |name: &str| strsim::damerau_levenshtein(name, given);
+    // A short word is close to many others.
+    let most = if given.len() < 5 { 1 } else { 2 };
+    names.min_by_key(|name| distance(name)).filter(|name| distance(name) <= most)
 }
 
 fn no_command(given: &str, root: &Command, prompt: &str) -> Failure {

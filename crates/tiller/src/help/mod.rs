@@ -6,11 +6,12 @@ mod json;
 
 use crate::{
     answer::{Answer, Console, Failure, Kind},
-    args::{TOPICS, help_of},
+    args::{Cli, TOPICS, help_of, nearest},
     exit::Exit,
     keys,
 };
 use anyhow::Result;
+use clap::CommandFactory as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -23,9 +24,6 @@ pub(crate) struct Help {
     /// The text, with line ends.
     text: String,
 }
-
-/// How similar a name must be to be suggested, from 0 to 1.
-const SIMILAR: f64 = 0.7;
 
 /// Whether the words name the topic whose text depends on the user's settings.
 pub(crate) fn is_about_keys(words: &[String]) -> bool {
@@ -66,9 +64,11 @@ fn topic(name: &str, bound: &BTreeMap<String, Vec<String>>) -> Option<String> {
 
 fn unknown(given: &str) -> Failure {
     let topics = TOPICS.map(|(name, _)| name);
-    let scored = topics.iter().map(|name| (strsim::jaro_winkler(given, name), name));
-    let nearest = scored.max_by(|(one, _), (other, _)| one.total_cmp(other));
-    let nearest = nearest.filter(|(score, _)| *score >= SIMILAR).map(|(_, name)| name);
+    let root = Cli::command();
+    let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
+    let names = topics.into_iter().chain(commands.map(clap::Command::get_name));
+    let first = given.split(' ').next().unwrap_or_default();
+    let nearest = nearest(first, names);
     let failure = Failure::new(Kind::NotFound, format!("there is no command or topic '{given}'"))
         .hint(format!("topics: {}", topics.join(", ")));
     match nearest {
@@ -97,5 +97,11 @@ mod tests {
         assert_eq!(failure.next, ["tiller help exit-codes"]);
         assert!(failure.hint.unwrap().contains("environment"));
         assert_eq!(unknown("zzz").next, ["tiller help"]);
+    }
+
+    #[test]
+    fn an_unknown_command_is_answered_with_the_nearest() {
+        assert_eq!(unknown("sesions").next, ["tiller help sessions"]);
+        assert_eq!(unknown("sessions lst").next, ["tiller help sessions"]);
     }
 }
