@@ -12,7 +12,7 @@ pub(super) fn text() -> String {
             "prints one object on standard output, on failure too. It begins with `v`, the version of the \
              format, and `success`. Within a version fields are added, never renamed.",
         ),
-        ("--jsonl", "prints one object a line, where a result may be long: lists, searches and sessions."),
+        ("--jsonl", "prints one object a line: `sessions list` and `sessions search`."),
         (
             "-o stream-json",
             "prints the events of a prompt as they occur, one object a line; -o json prints one object at its \
