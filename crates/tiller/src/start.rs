@@ -1,13 +1,14 @@
 //! Dispatches the command line to the module that implements each command.
 
+mod prompt;
 mod setting_up;
 
 use crate::{
-    answer::{Console, Failure, Kind, schemas},
+    answer::{Console, schemas},
     args::{
         AcpArgs, Cli, Command, CompleteArgs, CompletedKind, Instead, IntegrationsCommand, LuaCommand,
-        McpCommand, ModelsCommand, OutputFormat, PrintArgs, ProvidersCommand, SchemaCommand, ScreenMode,
-        SessionArgs, SessionsCommand, SetupArgs, wishes,
+        McpCommand, ModelsCommand, ProvidersCommand, SchemaCommand, SessionArgs, SessionsCommand, SetupArgs,
+        wishes,
     },
     completions,
     config::{self, Flags, PromptFlags},
@@ -16,13 +17,8 @@ use crate::{
     exit::Exit,
     extensions::Extensions,
     failure::usage,
-    headless::{
-        self, Ask, Overrides, ProgressKind, Run, RunOutput, RunSession, SessionChoice, given::AnswerSchema,
-    },
-    help, install, integrations,
-    interface::{self, Connected, FirstSession, InterfaceOptions},
-    keys, limits, logging, man, mcp, memory,
-    options::{Directories, Options, ScreenChoice},
+    help, install, integrations, keys, limits, logging, man, mcp, memory,
+    options::{Directories, Options},
     permissions, screen,
     scripts::{self, Callable},
     services::Services,
@@ -33,15 +29,9 @@ use crate::{
     trust, update, web,
     wiring::{self, SessionStorage},
 };
-use agent::{Credentials, Models as _, PermissionMode, SessionId, ToolProviders};
+use agent::{PermissionMode, ToolProviders};
 use anyhow::Result;
-use std::{
-    collections::BTreeMap,
-    io::Write,
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, io::Write, path::Path, sync::Arc};
 use system::{AbsPath, LoginShell, System};
 use tokio_util::sync::CancellationToken;
 
@@ -241,7 +231,7 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
             };
             update::run(place, console, &args).await
         }
-        None => print(cli.print, environment, console).await,
+        None => prompt::print(cli.print, environment, console).await,
     }
 }
 
@@ -295,224 +285,6 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
         tracing::warn!("sessions did not close in time");
     }
     code
-}
-
-async fn print(args: PrintArgs, environment: &Environment, console: &Console) -> Result<Exit> {
-    let format = match args.output_format {
-        OutputFormat::Text if console.is_json() => OutputFormat::Json,
-        format => format,
-    };
-    let result = prompted(args, format, environment, console).await;
-    match result {
-        // What goes wrong before the run begins is an object too.
-        Err(error) if format != OutputFormat::Text => console.with_json(true).fail(error),
-        result => result,
-    }
-}
-
-async fn prompted(
-    args: PrintArgs,
-    format: OutputFormat,
-    environment: &Environment,
-    console: &Console,
-) -> Result<Exit> {
-    let deadline = args.timeout.and_then(|time| Instant::now().checked_add(Duration::from_secs(time)));
-    let on_terminal = console.may_ask() && streams::stdout_is_terminal();
-    let given = match (&args.print, args.prompt.as_slice()) {
-        (Some(Some(_)), [extra, ..]) | (_, [_, extra, ..]) => {
-            return Err(usage(format!("two prompts; quote the whole prompt (what follows it: {extra:?})")));
-        }
-        (Some(Some(given)), []) => Some(given.clone()),
-        (_, [given]) => Some(given.clone()),
-        (_, []) => None,
-    };
-    let opens = args.print.is_none() && format == OutputFormat::Text && on_terminal;
-    let picks = matches!(args.resume, Some(None)) && on_terminal && given.is_none();
-    if args.interactive || opens || picks {
-        return open_interface(args, given, picks, environment, console).await;
-    }
-    if given.is_none() && args.print.is_none() && !headless::prompt::is_piped() {
-        return Err(Failure::new(
-            Kind::Usage,
-            "nothing to do: there is no prompt, no pipe on stdin and no terminal",
-        )
-        .next("tiller -p PROMPT")
-        .next("tiller acp")
-        .next("tiller setup")
-        .into());
-    }
-    let Some(prompt) = headless::prompt::read(given, args.no_stdin, deadline).await? else {
-        return Err(Failure::new(Kind::Limit, "no prompt came on stdin within the time (--timeout)").into());
-    };
-    let cwd = environment::current_dir()?;
-    let files = wiring::local(Vec::new(), Vec::new(), LoginShell::default());
-    let texts = PromptTexts::read(&args, &cwd).await?;
-    let mut append = headless::NO_USER.to_owned();
-    if let Some(text) = texts.appended {
-        append = format!("{text}\n\n{append}");
-    }
-    let schema = match &args.output_schema {
-        Some(file) => Some(AnswerSchema::read(files.as_ref(), &cwd, file).await?),
-        None => None,
-    };
-    if let Some(schema) = &schema {
-        append = format!("{append}\n\n{}", schema.instruction());
-    }
-    let mut images = Vec::new();
-    for file in &args.image {
-        images.push(headless::given::image(files.as_ref(), &cwd, file).await?);
-    }
-    let mut directories = Vec::new();
-    for directory in &args.add_dir {
-        directories.push(self::directory("--add-dir", Some(directory))?);
-    }
-    for rule in args.allow.iter().chain(&args.deny) {
-        rule.check_tool().map_err(|why| usage(format!("the rule {rule}: {why}")))?;
-    }
-    if let Some((rule, why)) = args.allow.iter().find_map(|rule| Some((rule, rule.too_wide_to_allow()?))) {
-        return Err(usage(format!("--allow {rule}: {why}")));
-    }
-    // The models after the first are used when its provider fails.
-    let mut models = args.session.model.iter().flat_map(|given| given.split(','));
-    let session = SessionArgs { model: models.next().map(str::to_owned), ..args.session.clone() };
-    let mut other_models = models
-        .map(|model| config::check_model(model).map_err(|problem| usage(format!("--model {problem}"))))
-        .collect::<Result<Vec<_>>>()?;
-    let prompt_flags = PromptFlags {
-        system_prompt: texts.system,
-        append_system_prompt: Some(append),
-        answer_schema: schema.as_ref().map(|schema| schema.schema.clone()),
-    };
-    let mut flags =
-        Flags { allow: args.allow, deny: args.deny, ..flags(&session, prompt_flags, args.max_turns)? };
-    if !other_models.is_empty() {
-        // Without a key, a model fails before a session could begin with it.
-        let resolved = resolve_settings(environment, flags.clone()).await?;
-        let catalog = wiring::catalog(&resolved.options, environment.redactor(), &resolved.cwd);
-        let has_key = |model: &String| catalog.credentials(model) != Credentials::Missing;
-        while !flags.model.as_ref().is_some_and(has_key) && !other_models.is_empty() {
-            let next = other_models.remove(0);
-            console.note(&format!(
-                "tiller: {} has no key; trying {next}",
-                flags.model.as_deref().unwrap_or_default()
-            ));
-            flags.model = Some(next);
-        }
-    }
-    let overrides = Overrides {
-        model: flags.model.clone(),
-        mode: flags.mode,
-        permission_mode: flags.permission_mode,
-        effort: args.effort,
-    };
-    let Resolved { settings, options, cwd, .. } = resolve_settings(environment, flags).await?;
-    let keep = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
-    let providers = Extensions::new(&settings, &options, environment).tool_providers();
-    let app = wiring::wire(&settings, &options, keep, providers)?;
-    if options.session.model.is_none() {
-        // A headless run has time to wait until the local server has listed its models.
-        app.catalog.resolve_default().await;
-    }
-    let session = match (args.session_id, args.resume) {
-        (Some(id), _) | (None, Some(Some(id))) => SessionChoice::This(SessionId(id)),
-        (None, Some(None)) => SessionChoice::Last,
-        (None, None) if args.latest => SessionChoice::Last,
-        (None, None) => SessionChoice::New,
-    };
-    if args.fork && session == SessionChoice::New {
-        return Err(usage("--fork copies a session; name it with --session, or use --continue"));
-    }
-    // The line would be mixed with an answer that streams to the same terminal.
-    let progress = match streams::stderr_is_terminal() {
-        true if !streams::stdout_is_terminal() && !console.is_quiet() => Some(ProgressKind::Live),
-        _ if args.verbose => Some(ProgressKind::Lines),
-        _ => None,
-    };
-    let run = Run {
-        cwd,
-        ask: Ask { prompt, images, schema, other_models },
-        session: RunSession {
-            choice: session,
-            take_over: args.take_over,
-            fork: args.fork,
-            directories,
-            overrides,
-        },
-        output: RunOutput { format, partial: args.include_partial.unwrap_or(true), progress },
-        timeout: args.timeout,
-        deadline,
-    };
-    headless::run(&app.runtime, wiring::local_system(&options), run).await
-}
-
-/// Opens the interface in the terminal.
-async fn open_interface(
-    args: PrintArgs,
-    given: Option<String>,
-    picks: bool,
-    environment: &Environment,
-    console: &Console,
-) -> Result<Exit> {
-    // With -i a pipe is context, and keys come from the terminal.
-    let prompt = match headless::prompt::is_piped() && !args.no_stdin {
-        true => headless::prompt::read(given, false, None).await?,
-        false => given,
-    };
-    let cwd = environment::current_dir()?;
-    let texts = PromptTexts::read(&args, &cwd).await?;
-    let prompt_flags = PromptFlags {
-        system_prompt: texts.system,
-        append_system_prompt: texts.appended,
-        answer_schema: None,
-    };
-    let flags =
-        Flags { allow: args.allow, deny: args.deny, ..flags(&args.session, prompt_flags, args.max_turns)? };
-    let Resolved { settings, options, cwd, .. } = resolve_settings(environment, flags).await?;
-    let storage = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
-    let providers = Extensions::new(&settings, &options, environment).tool_providers();
-    let app = wiring::wire(&settings, &options, storage, providers)?;
-    let session = match (args.session_id, args.resume) {
-        (Some(id), _) | (None, Some(Some(id))) => {
-            FirstSession::This(sessions::resolve_session_id(&app.runtime, &id, &cwd).await?)
-        }
-        (None, Some(None)) if picks => FirstSession::Chosen,
-        (None, Some(None)) => FirstSession::Last,
-        (None, None) if args.latest => FirstSession::Last,
-        (None, None) => FirstSession::New,
-    };
-    let wanted = InterfaceOptions {
-        prompt,
-        session,
-        take_over: args.take_over,
-        screen: args.screen.map(|screen| match screen {
-            ScreenMode::Inline => ScreenChoice::Inline,
-            ScreenMode::Full => ScreenChoice::Full,
-            ScreenMode::Plain => ScreenChoice::Plain,
-        }),
-        no_animation: args.no_animation,
-    };
-    let connected = Connected { app: &app, options: &options, cwd: &cwd, environment };
-    interface::run(wanted, connected, console).await
-}
-
-/// The texts for the system prompt, from the flags or the files that they name.
-struct PromptTexts {
-    system: Option<String>,
-    appended: Option<String>,
-}
-
-impl PromptTexts {
-    async fn read(args: &PrintArgs, cwd: &AbsPath) -> Result<Self> {
-        let files = wiring::local(Vec::new(), Vec::new(), LoginShell::default());
-        let read = async |flag: &str, given: &Option<String>| match given {
-            Some(text) => headless::given::text(files.as_ref(), cwd, flag, text.clone()).await.map(Some),
-            None => Ok(None),
-        };
-        Ok(Self {
-            system: read("--system-prompt", &args.system_prompt).await?,
-            appended: read("--append-system-prompt", &args.append_system_prompt).await?,
-        })
-    }
 }
 
 /// Answers a completion script. Settings that cannot be used are no reason to say so at a prompt.

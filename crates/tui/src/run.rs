@@ -1,7 +1,7 @@
 //! Runs the interface: the terminal on a thread of its own, the runtime on the caller's.
 
 use crate::{
-    app::{App, AppOptions, effect::Effect},
+    app::{App, AppOptions, FirstMessage, effect::Effect},
     client::mailbox::Mailbox,
     driver::{
         Command, Driver,
@@ -33,10 +33,8 @@ pub struct Start {
     pub app: AppOptions,
     /// How the terminal is opened.
     pub terminal: TerminalOptions,
-    /// The session to open.
-    pub session: Which,
-    /// A prompt to send at once.
-    pub prompt: Option<String>,
+    /// The first message.
+    pub first: FirstMessage,
     /// Whether the list of sessions is shown first.
     pub choose: bool,
     /// What starts this program as the watcher of the terminal, with
@@ -117,7 +115,7 @@ fn show(
         let mut terminal = Terminal::open(start.terminal)?;
         terminal.watch(&start.watcher);
         let (columns, rows) = terminal.size();
-        let app = App::new(start.app, (columns, rows), start.prompt);
+        let app = App::new(start.app, (columns, rows), start.first);
         let mut screen = ScreenLoop {
             terminal,
             app,
@@ -130,7 +128,7 @@ fn show(
             watched: None,
         };
         screen.app.set_today(today());
-        screen.request(Request::Open(start.session));
+        screen.request(Request::Open(Which::First));
         if start.choose {
             let effects = screen.app.choose_session();
             screen.perform(effects).await;

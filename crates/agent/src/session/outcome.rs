@@ -52,6 +52,15 @@ pub enum TurnError {
     Panicked(String),
 }
 
+impl TurnError {
+    /// Whether the model's provider failed, so that another model may answer.
+    pub fn is_of_provider(&self) -> bool {
+        use ModelError::{Auth, BadResponse, NotConfigured, Overloaded, Transport};
+        let Self::Model(error) = self else { return false };
+        matches!(error, NotConfigured(_) | Auth(_) | Overloaded(_) | Transport(_) | BadResponse(_))
+    }
+}
+
 /// The result of a rewind.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RewindReport {

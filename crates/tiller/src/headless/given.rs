@@ -4,23 +4,14 @@ use crate::{
     answer::{Failure, Kind},
     environment,
     failure::usage,
-    limits,
+    images, limits,
 };
 use agent::Content;
 use anyhow::{Context as _, Result};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 use std::path::Path;
 use system::{AbsPath, System};
-
-/// Magic bytes of the image formats that models accept, and their media types.
-const IMAGES: [(&[u8], &str); 5] = [
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"RIFF", "image/webp"),
-];
+use tui::driver::reply::Attachment;
 
 /// Returns a text that was given, or the content of the file after `@`.
 ///
@@ -38,7 +29,7 @@ pub(crate) async fn text(system: &dyn System, cwd: &AbsPath, flag: &str, given: 
 ///
 /// # Errors
 /// If the file cannot be read, is too large, or is not an image that models accept.
-pub(crate) async fn image(system: &dyn System, cwd: &AbsPath, given: &Path) -> Result<Content> {
+pub(crate) async fn image(system: &dyn System, cwd: &AbsPath, given: &Path) -> Result<Attachment> {
     let path = environment::absolute(cwd, given)?;
     environment::check_file("--image", &path)?;
     let bytes = system.read(&path).await.with_context(|| format!("--image {path}"))?;
@@ -48,11 +39,13 @@ pub(crate) async fn image(system: &dyn System, cwd: &AbsPath, given: &Path) -> R
             limits::PROMPT_IMAGE_BYTES
         )));
     }
-    let kind = IMAGES.iter().find(|(magic, _)| bytes.starts_with(magic));
-    let Some((_, mime_type)) = kind else {
-        return Err(usage(format!("--image {path}: no PNG, JPEG, GIF or WebP image")));
-    };
-    Ok(Content::Image { mime_type: (*mime_type).to_owned(), data: STANDARD.encode(&bytes) })
+    images::recognised(&bytes)
+        .ok_or_else(|| usage(format!("--image {path}: no PNG, JPEG, GIF or WebP image")))
+}
+
+/// Returns an image as a part of a prompt.
+pub(crate) fn content(image: Attachment) -> Content {
+    Content::Image { mime_type: image.mime_type, data: image.data }
 }
 
 /// The JSON Schema of an answer.

@@ -10,11 +10,13 @@ use crate::{
     answer::{Failure, Kind, failure_of},
     args::OutputFormat,
     exit::Exit,
-    limits, sessions, signals, streams,
+    limits,
+    opening::{Opening, OpeningError, SessionChoice},
+    signals, streams,
 };
 use agent::{
-    Content, CreateSession, Goal, GoalStatus, ListQuery, ModelError, OpenSession, PromptOutcome, Runtime,
-    SessionError, SessionEvent, SessionHandle, SessionId, StopReason, StoreError, Surface, TurnError,
+    Content, Goal, GoalStatus, PromptOutcome, Runtime, SessionEvent, SessionHandle, StopReason, Surface,
+    TurnError,
 };
 use anyhow::{Context, Result};
 use client::{HeadlessClient, SharedOutput, with};
@@ -32,17 +34,11 @@ pub(crate) const NO_USER: &str = "Nobody watches this run, so nobody can answer 
                                  you from finishing, say so, and that the user can allow it with the flag that the denial names: \
                                  --allow RULE, or --permission-mode prometheus (or --yolo).";
 
-/// The error of a run without a model. The pilot runs a prompt only if it was chosen explicitly: it
-/// understands few prompts, and would report success without doing anything.
-const NO_MODEL: &str = "no model is set up, so no request was sent. Run `tiller setup`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a model \
-                        server on this machine (Ollama, llama.cpp, LM Studio, vLLM). `tiller models` lists what can be chosen, and \
-                        `-m offline/pilot` uses the built-in pilot, which is not a language model.";
-
 /// The options of a run.
 pub(crate) struct Run {
     pub(crate) cwd: AbsPath,
     pub(crate) ask: Ask,
-    pub(crate) session: RunSession,
+    pub(crate) session: Opening,
     pub(crate) output: RunOutput,
     /// The time limit in seconds, and the moment when it ends.
     pub(crate) timeout: Option<u64>,
@@ -58,19 +54,6 @@ pub(crate) struct Ask {
     pub(crate) schema: Option<AnswerSchema>,
     /// The models to use when the first fails, in order.
     pub(crate) other_models: Vec<String>,
-}
-
-/// The session of a run, and what flags change of it.
-pub(crate) struct RunSession {
-    pub(crate) choice: SessionChoice,
-    /// Whether to take a continued session over from another process that holds its lease.
-    pub(crate) take_over: bool,
-    /// Whether to continue in a copy of the session.
-    pub(crate) fork: bool,
-    /// Further directories of the session.
-    pub(crate) directories: Vec<AbsPath>,
-    /// The model, mode and permission mode from flags; they apply to a continued session too.
-    pub(crate) overrides: Overrides,
 }
 
 /// What a run prints.
@@ -91,26 +74,6 @@ pub(crate) enum ProgressKind {
     Lines,
 }
 
-/// The session of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum SessionChoice {
-    /// A new one.
-    New,
-    /// The most recent one of the directory.
-    Last,
-    /// The one with this id.
-    This(SessionId),
-}
-
-/// The flags that change a continued session.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Overrides {
-    pub(crate) model: Option<String>,
-    pub(crate) mode: Option<agent::Mode>,
-    pub(crate) permission_mode: Option<agent::PermissionMode>,
-    pub(crate) effort: Option<agent::Effort>,
-}
-
 /// Runs a prompt, prints the result to stdout and returns the exit code.
 pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<Exit> {
     let output = Output::new(run.output.format, Box::new(crate::screen::stdout()) as Box<_>, now)
@@ -127,7 +90,7 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
     }
     let client = Arc::new(client);
     let begun = tokio::select! {
-        begun = open_session(runtime, &run, Surface { client, system }) => begun.map(Ok),
+        begun = run.session.open(runtime, &run.cwd, Surface { client, system }) => begun.map(Ok).map_err(OpeningError::into_failure),
         exit = asked_to_end(run.deadline) => Ok(Err(exit)),
     };
     let code = match begun {
@@ -155,88 +118,6 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
         // The other formats have reported the error on stdout.
         if run.output.format == OutputFormat::Text { Err(error) } else { Ok(exit) }
     })
-}
-
-async fn open_session(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<SessionHandle> {
-    let id = match &run.session.choice {
-        SessionChoice::New => {
-            if run.session.overrides.model.is_none() && runtime.is_unconfigured(&run.cwd).await {
-                return Err(no_model());
-            }
-            let new = CreateSession {
-                cwd: run.cwd.clone(),
-                additional_directories: run.session.directories.clone(),
-                servers: Vec::new(),
-            };
-            let session = runtime.create(new, |_| surface).await?;
-            if let Some(effort) = run.session.overrides.effort {
-                session.set_effort(Some(effort)).await?;
-            }
-            return Ok(session);
-        }
-        SessionChoice::This(id) => sessions::resolve_session_id(runtime, id.as_str(), &run.cwd).await?,
-        SessionChoice::Last => {
-            let query = ListQuery { cwd: Some(run.cwd.clone()), limit: 1, ..ListQuery::default() };
-            let page = runtime.list(query).await?;
-            let last = page.sessions.into_iter().next();
-            let Some(last) = last else {
-                let what = format!("no session to continue in {}", run.cwd);
-                return Err(Failure::new(Kind::NotFound, what).next("tiller sessions list").into());
-            };
-            last.id
-        }
-    };
-    let opened = match run.session.fork {
-        true => {
-            let record = sessions::record(runtime, &id).await?;
-            let new = CreateSession {
-                cwd: record.cwd,
-                additional_directories: run.session.directories.clone(),
-                servers: Vec::new(),
-            };
-            runtime.fork(&id, new, |_| surface).await
-        }
-        false => {
-            let more = (!run.session.directories.is_empty()).then(|| run.session.directories.clone());
-            let how = OpenSession {
-                take_over: run.session.take_over,
-                additional_directories: more,
-                ..OpenSession::default()
-            };
-            runtime.open(&id, how, |_| surface).await
-        }
-    };
-    let session = match opened {
-        Ok(session) => session,
-        Err(SessionError::Store(StoreError::NotFound(_))) => {
-            return Err(sessions::not_found(runtime, &id).await);
-        }
-        Err(SessionError::Store(error @ StoreError::Held { .. })) => {
-            let what = format!("{error} with --take-over");
-            return Err(Failure::new(Kind::Busy, what).hint("--fork continues in a copy instead").into());
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let Overrides { model, mode, permission_mode, effort } = &run.session.overrides;
-    if model.is_none()
-        && session.state().model == providers::pilot::ID
-        && runtime.is_unconfigured(&run.cwd).await
-    {
-        return Err(no_model());
-    }
-    if let Some(model) = model {
-        session.set_model(model).await?;
-    }
-    if let Some(mode) = mode {
-        session.set_mode(*mode).await?;
-    }
-    if let Some(mode) = permission_mode {
-        session.set_permission_mode(*mode).await?;
-    }
-    if let Some(effort) = effort {
-        session.set_effort(Some(*effort)).await?;
-    }
-    Ok(session)
 }
 
 /// Prints the first line of stream-json.
@@ -373,11 +254,6 @@ fn unsettled(output: &SharedOutput, exit: Exit) -> Exit {
     unfinished(output, exit, &waited)
 }
 
-/// Returns the failure of a run without a model.
-fn no_model() -> anyhow::Error {
-    Failure::new(Kind::Config, NO_MODEL).next("tiller setup").next("tiller models").into()
-}
-
 /// Runs the prompt with the session's model; when its provider fails, with the next of the list.
 async fn with_fail_over(session: &SessionHandle, run: &Run, prompt: Vec<Content>) -> Result<PromptResult> {
     let mut others = run.ask.other_models.iter();
@@ -386,16 +262,7 @@ async fn with_fail_over(session: &SessionHandle, run: &Run, prompt: Vec<Content>
             Ok(result) => return Ok(result),
             Err(error) => error,
         };
-        let provider_failed = matches!(
-            error.downcast_ref(),
-            Some(TurnError::Model(
-                ModelError::NotConfigured(_)
-                    | ModelError::Auth(_)
-                    | ModelError::Overloaded(_)
-                    | ModelError::Transport(_)
-                    | ModelError::BadResponse(_)
-            ))
-        );
+        let provider_failed = error.downcast_ref().is_some_and(TurnError::is_of_provider);
         let Some(next) = others.next().filter(|_| provider_failed) else { return Err(error) };
         crate::screen::note(&format!("tiller: {}: {error:#}; trying {next}", session.state().model));
         session.set_model(next).await?;

@@ -1,12 +1,12 @@
 //! The clipboard of this machine, through the programs that come with its desktop. None of them
 //! runs in a shell, and each gets a few seconds.
 
-use crate::{environment::Environment, limits};
+use crate::{environment::Environment, images, limits};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::time::Duration;
 use system::{AbsPath, PipedCommand, System};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tui::driver::{host::Clip, reply::Attachment};
+use tui::driver::host::Clip;
 
 /// The variables that the programs need to find the desktop.
 const INHERITED: [&str; 8] =
@@ -110,7 +110,7 @@ pub(super) async fn read(
         ));
     };
     if let Ok(output) = output(system, cwd, desktop.image()).await
-        && let Some(image) = desktop.decoded(output).and_then(|bytes| image(&bytes))
+        && let Some(image) = desktop.decoded(output).and_then(|bytes| images::recognised(&bytes))
     {
         return Ok(Clip::Image(image));
     }
@@ -142,26 +142,6 @@ pub(super) async fn write(system: &dyn System, environment: &Environment, cwd: &
     tokio::time::timeout(PATIENCE, run).await.is_ok_and(|done| done.is_some())
 }
 
-/// Returns an image that models read, with its type and size; `None` for other bytes.
-pub(super) fn image(bytes: &[u8]) -> Option<Attachment> {
-    let number = |at: usize| {
-        let four = bytes.get(at..at + 4)?;
-        Some(u32::from_be_bytes(four.try_into().ok()?))
-    };
-    let (mime_type, size) = match bytes {
-        [0x89, b'P', b'N', b'G', ..] => ("image/png", number(16).zip(number(20))),
-        [0xFF, 0xD8, 0xFF, ..] => ("image/jpeg", None),
-        [b'G', b'I', b'F', b'8', _, _, a, b, c, d, ..] => {
-            let size = (u16::from_le_bytes([*a, *b]).into(), u16::from_le_bytes([*c, *d]).into());
-            ("image/gif", Some(size))
-        }
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => ("image/webp", None),
-        _ => return None,
-    };
-    let (width, height) = size.unwrap_or_default();
-    Some(Attachment { mime_type: mime_type.to_owned(), data: STANDARD.encode(bytes), width, height })
-}
-
 async fn output(system: &dyn System, cwd: &AbsPath, words: &[&str]) -> Result<Vec<u8>, String> {
     let run = async {
         let program = system.spawn_piped(command(cwd, words)).await.map_err(|error| error.to_string())?;
@@ -189,21 +169,6 @@ fn command(cwd: &AbsPath, words: &[&str]) -> PipedCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_image_is_recognised_by_its_first_bytes() {
-        let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x02\xd0";
-        let attachment = image(png).expect("a PNG");
-        assert_eq!(
-            (attachment.mime_type.as_str(), attachment.width, attachment.height),
-            ("image/png", 1280, 720)
-        );
-        assert_eq!(image(b"GIF89a\x10\0\x08\0").expect("a GIF").width, 16);
-        assert_eq!(image(b"\xFF\xD8\xFF\xE0").expect("a JPEG").mime_type, "image/jpeg");
-        assert_eq!(image(b"RIFF\0\0\0\0WEBPVP8 ").expect("a WebP").mime_type, "image/webp");
-        assert_eq!(image(b"#!/bin/sh"), None);
-        assert_eq!(image(b""), None);
-    }
 
     #[test]
     fn the_output_of_each_desktop_is_decoded() {

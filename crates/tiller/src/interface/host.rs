@@ -1,14 +1,21 @@
 //! What the terminal interface needs of this program: the user's files, settings and programs.
 
 use super::{clipboard, history};
-use crate::{environment::Environment, limits, options::Options, setup};
+use crate::{
+    environment::Environment,
+    images, limits,
+    opening::{Opening, OpeningError, SessionChoice},
+    options::Options,
+    setup,
+};
+use agent::{Runtime, Surface};
 use async_trait::async_trait;
 use std::sync::Arc;
 use system::{AbsPath, LocalSystem, System, TemporaryDirectory, WalkOptions};
 use tui::{
     composer::Entry,
     driver::{
-        host::{Clip, Host},
+        host::{Clip, Host, OpenError, Opened},
         reply::Attachment,
     },
 };
@@ -19,6 +26,9 @@ pub(super) struct TerminalHost {
     pub(super) environment: Environment,
     pub(super) cwd: AbsPath,
     pub(super) system: Arc<dyn System>,
+    pub(super) runtime: Arc<Runtime>,
+    /// The first session.
+    pub(super) opening: Opening,
 }
 
 impl TerminalHost {
@@ -44,6 +54,15 @@ impl Host for TerminalHost {
 
     fn cwd(&self) -> &AbsPath {
         &self.cwd
+    }
+
+    async fn open_first(&self, surface: Surface) -> Result<Opened, OpenError> {
+        let new = self.opening.choice == SessionChoice::New;
+        match self.opening.open(&self.runtime, &self.cwd, surface).await {
+            Ok(session) => Ok(Opened { session, new }),
+            Err(OpeningError::Held { id, message }) => Err(OpenError::Held { id, message }),
+            Err(error) => Err(OpenError::Failed(format!("{:#}", error.into_failure()))),
+        }
     }
 
     async fn files(&self, folder: &AbsPath) -> Result<Vec<String>, String> {
@@ -84,7 +103,7 @@ impl Host for TerminalHost {
             return Err(format!("the image {path} is larger than {limit} MiB; attach a smaller one"));
         }
         let bytes = self.system.read(&path).await.map_err(|error| error.to_string())?;
-        clipboard::image(&bytes)
+        images::recognised(&bytes)
             .ok_or_else(|| format!("{path} is not an image that models read (PNG, JPEG, GIF, WebP)"))
     }
 

@@ -10,44 +10,32 @@ use crate::{
     environment::Environment,
     exit::Exit,
     limits,
+    opening::{Opening, SessionChoice},
     options::{Options, ScreenChoice},
     signals,
     wiring::{self, App},
 };
-use agent::{ListQuery, SessionId};
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use host::TerminalHost;
 use std::sync::Arc;
 use system::AbsPath;
-use tui::{driver::request::Which, run::Start, terminal::device::restore};
+use tui::{app::FirstMessage, driver::reply::Attachment, run::Start, terminal::device::restore};
 
 /// What the command line asks of the interface.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct InterfaceOptions {
     /// The prompt that is sent at once.
     pub(crate) prompt: Option<String>,
+    /// Images that go with it.
+    pub(crate) images: Vec<Attachment>,
     /// The session to open.
-    pub(crate) session: FirstSession,
-    /// Whether to take a session over from another process.
-    pub(crate) take_over: bool,
+    pub(crate) session: Opening,
+    /// Whether the user chooses another one from a list first.
+    pub(crate) chooses: bool,
     /// The screen, if a flag names one.
     pub(crate) screen: Option<ScreenChoice>,
     /// Whether signs of progress must not move.
     pub(crate) no_animation: bool,
-}
-
-/// The session that the interface opens first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum FirstSession {
-    /// A new one.
-    #[default]
-    New,
-    /// The most recent one of the directory.
-    Last,
-    /// The one with this id.
-    This(SessionId),
-    /// The one that the user chooses from a list.
-    Chosen,
 }
 
 /// What the interface is connected to.
@@ -70,30 +58,25 @@ pub(crate) async fn run(
 ) -> Result<Exit> {
     let Connected { app, options: settings, cwd, environment } = connected;
     let runtime = Arc::clone(&app.runtime);
-    let session = match &options.session {
-        FirstSession::New | FirstSession::Chosen => Which::New,
-        FirstSession::This(id) => Which::Stored { id: id.clone(), take_over: options.take_over },
-        FirstSession::Last => {
-            let query = ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() };
-            let last = runtime.list(query).await?.sessions.into_iter().next();
-            let id = last.with_context(|| format!("no session to continue in {cwd}"))?.id;
-            Which::Stored { id, take_over: options.take_over }
-        }
-    };
-    let system = wiring::local_system(settings);
+    let (app_options, terminal) = appearance::of(settings, environment, &options)?;
+    let mut opening = options.session;
+    // A session that does not exist is an error of the command line.
+    if let Some(id) = opening.stored(&runtime, cwd).await? {
+        opening.choice = SessionChoice::This(id);
+    }
     let host = TerminalHost {
         options: settings.clone(),
         environment: environment.clone(),
         cwd: cwd.clone(),
-        system,
+        system: wiring::local_system(settings),
+        runtime: Arc::clone(&runtime),
+        opening,
     };
-    let (app_options, terminal) = appearance::of(settings, environment, &options)?;
     let start = Start {
         app: app_options,
         terminal,
-        session,
-        prompt: options.prompt,
-        choose: options.session == FirstSession::Chosen,
+        first: FirstMessage { prompt: options.prompt, images: options.images },
+        choose: options.chooses,
         watcher: wiring::watcher(),
     };
     signals::end_in_order();

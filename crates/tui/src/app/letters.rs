@@ -1,13 +1,13 @@
 //! What the runtime delivers: events, questions and the results of requests.
 
 use super::{
-    App, Overlay,
+    App, FirstMessage, Overlay,
     effect::{Effect, Occasion},
     session::SessionView,
 };
 use crate::{
     client::{asks::Asked, mailbox::Letter},
-    composer::{Composer, History, Part, Sources},
+    composer::{Composer, History, Image, Part, Sources, Token},
     driver::{
         reply::{Attachment, OpenedSession, Reply},
         request::{Request, When, Which},
@@ -92,9 +92,7 @@ impl App {
             Reply::Replayed => {
                 self.replaying = false;
                 self.skip_all_but_the_end();
-                if let Some(first) = self.first.take() {
-                    return vec![self.send(vec![Part::Text(first)], When::After)];
-                }
+                return self.first_message();
             }
             Reply::Inserted(id) => {
                 self.waiting.remove(id);
@@ -186,10 +184,33 @@ impl App {
         self.composer.set_sources(Sources { commands, ..sources });
     }
 
+    /// Sends what the command line says, once.
+    fn first_message(&mut self) -> Vec<Effect> {
+        let FirstMessage { prompt, images } = std::mem::take(&mut self.first);
+        let Some(prompt) = prompt else {
+            images.into_iter().for_each(|image| self.attach(image));
+            return Vec::new();
+        };
+        let mut parts = vec![Part::Text(prompt)];
+        for (image, number) in images.into_iter().zip(1..) {
+            let (width, height) = (image.width, image.height);
+            let id = self.keep(image);
+            parts.push(Part::Token(Token::Image(Image { id, number, width, height })));
+        }
+        vec![self.send(parts, When::After)]
+    }
+
     fn attach(&mut self, image: Attachment) {
+        let (width, height) = (image.width, image.height);
+        let id = self.keep(image);
+        self.composer.attach(id, width, height);
+    }
+
+    /// Keeps the bytes of an image; returns the id by which tokens refer to them.
+    fn keep(&mut self, image: Attachment) -> u64 {
         self.next_image += 1;
-        self.composer.attach(self.next_image, image.width, image.height);
         self.images.insert(self.next_image, image);
+        self.next_image
     }
 
     fn offer_take_over(&mut self, id: agent::SessionId, message: &str) {

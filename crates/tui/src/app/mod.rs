@@ -39,6 +39,15 @@ use session::SessionView;
 use std::{collections::HashMap, time::Duration};
 use waiting::WaitingMessages;
 
+/// What the command line says in the first session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FirstMessage {
+    /// A prompt, which is sent at once.
+    pub prompt: Option<String>,
+    /// Images: parts of the prompt; without one, they wait in the composer.
+    pub images: Vec<Attachment>,
+}
+
 /// How the interface looks and behaves, from the user's settings.
 #[derive(Debug, Clone)]
 pub struct AppOptions {
@@ -91,8 +100,8 @@ pub struct App {
     leaving: Option<Duration>,
     /// The session that a key takes over from another process.
     taking_over: Option<SessionId>,
-    /// The prompt to send once the first session is open.
-    first: Option<String>,
+    /// What is sent once the first session is open.
+    first: FirstMessage,
     plain: plain::PlainState,
     /// Whether the list of sessions shows those of all directories.
     everywhere: bool,
@@ -123,7 +132,7 @@ struct Message {
 
 impl App {
     /// Creates the interface for a terminal of this size. `first` is sent once a session is open.
-    pub fn new(options: AppOptions, (columns, rows): (u16, u16), first: Option<String>) -> Self {
+    pub fn new(options: AppOptions, (columns, rows): (u16, u16), first: FirstMessage) -> Self {
         let mut app = Self {
             rows,
             now: Duration::ZERO,

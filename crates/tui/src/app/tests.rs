@@ -1,6 +1,6 @@
 //! Conversations with the interface: keys and events go in, rows and effects come out.
 
-use super::{App, AppOptions, effect::Effect};
+use super::{App, AppOptions, FirstMessage, effect::Effect};
 use crate::{
     client::{
         asks::{Answer, AskId, Asked},
@@ -45,7 +45,7 @@ impl Person {
             plain_because: None,
         };
         let mut person = Self {
-            app: App::new(options, size, None),
+            app: App::new(options, size, FirstMessage::default()),
             now: Duration::ZERO,
             effects: Vec::new(),
             committed: Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::reply::Attachment;
 use crate::composer::Entry;
+use agent::{SessionHandle, SessionId, Surface};
 use async_trait::async_trait;
 use std::sync::Arc;
 use system::{AbsPath, System};
@@ -15,6 +16,29 @@ pub enum Clip {
     Image(Attachment),
 }
 
+/// A session that was opened.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The open session.
+    pub session: SessionHandle,
+    /// Whether it is new.
+    pub new: bool,
+}
+
+/// Why a session was not opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OpenError {
+    /// Another process holds it.
+    Held {
+        /// The session.
+        id: SessionId,
+        /// Who holds it.
+        message: String,
+    },
+    /// Anything else: a message for the user.
+    Failed(String),
+}
+
 /// The program around the interface: files of the user, other programs, settings.
 ///
 /// Every error is a message for the user.
@@ -25,6 +49,9 @@ pub trait Host: Send + Sync {
 
     /// Returns the directory of new sessions.
     fn cwd(&self) -> &AbsPath;
+
+    /// Opens the session that the command line asks for.
+    async fn open_first(&self, surface: Surface) -> Result<Opened, OpenError>;
 
     /// Lists the files of a directory for completion: relative paths, without what ignore rules
     /// exclude.

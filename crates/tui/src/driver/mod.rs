@@ -16,7 +16,7 @@ use agent::{
     Archived, Client, Content, CreateSession, ListQuery, OpenSession, RewindTarget, Runtime, SearchQuery,
     SessionError, SessionHandle, SessionId, StoreError, Surface,
 };
-use host::{Clip, Host};
+use host::{Clip, Host, OpenError, Opened};
 use reply::{ListedSession, OpenedSession, Reply};
 use request::{PromptId, Request, When, Which};
 use std::{collections::HashMap, sync::Arc};
@@ -250,18 +250,38 @@ impl Driver {
         let screen = Arc::new(Screen::new(self.mailbox.clone()));
         let client: Arc<dyn Client> = screen.clone();
         let surface = Surface { client, system: self.host.system() };
-        let new = matches!(which, Which::New);
         if let (Some(open), Which::Stored { id, .. }) = (&self.open, &which)
             && open.session.id() == id
         {
             return self.reply(Reply::Done("this session is open already".to_owned()));
         }
+        let (session, new) = match self.opened(which, surface).await {
+            Ok(Opened { session, new }) => (session, new),
+            Err(OpenError::Held { id, message }) => return self.reply(Reply::Held { id, message }),
+            Err(OpenError::Failed(message)) => return self.reply(Reply::Failed(message)),
+        };
+        self.leave().await;
+        let state = session.state();
+        let (id, cwd, commands) = (session.id().clone(), session.cwd().clone(), session.commands());
+        self.reply(Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new })));
+        let held = screen.clone();
+        let (until, going_on) = session.at_rest(|| held.hold(Vec::new()));
+        self.replay(&session, until).await;
+        going_on.into_iter().for_each(|event| self.mailbox.push(Letter::Event(Box::new(event))));
+        screen.deliver();
+        self.reply(Reply::Replayed);
+        self.open = Some(Open { session, screen });
+    }
+
+    async fn opened(&self, which: Which, surface: Surface) -> Result<Opened, OpenError> {
         let create = CreateSession {
             cwd: self.host.cwd().clone(),
             additional_directories: Vec::new(),
             servers: Vec::new(),
         };
+        let new = matches!(which, Which::New);
         let opened = match &which {
+            Which::First => return self.host.open_first(surface).await,
             Which::New => self.runtime.create(create, |_| surface).await,
             Which::Stored { id, take_over } => {
                 let how = OpenSession { take_over: *take_over, ..OpenSession::default() };
@@ -279,28 +299,13 @@ impl Driver {
                 Err(error) => Err(error.into()),
             },
         };
-        let session = match opened {
-            Ok(session) => session,
-            Err(SessionError::Store(error @ StoreError::Held { .. })) => {
-                let message = error.to_string();
-                if let Which::Stored { id, .. } = which {
-                    self.reply(Reply::Held { id, message });
-                }
-                return;
+        let session = opened.map_err(|error| match (error, which) {
+            (SessionError::Store(error @ StoreError::Held { .. }), Which::Stored { id, .. }) => {
+                OpenError::Held { id, message: error.to_string() }
             }
-            Err(error) => return self.reply(Reply::Failed(error.to_string())),
-        };
-        self.leave().await;
-        let state = session.state();
-        let (id, cwd, commands) = (session.id().clone(), session.cwd().clone(), session.commands());
-        self.reply(Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new })));
-        let held = screen.clone();
-        let (until, going_on) = session.at_rest(|| held.hold(Vec::new()));
-        self.replay(&session, until).await;
-        going_on.into_iter().for_each(|event| self.mailbox.push(Letter::Event(Box::new(event))));
-        screen.deliver();
-        self.reply(Reply::Replayed);
-        self.open = Some(Open { session, screen });
+            (error, _) => OpenError::Failed(error.to_string()),
+        })?;
+        Ok(Opened { session, new })
     }
 
     async fn replay(&self, session: &SessionHandle, until: u64) {

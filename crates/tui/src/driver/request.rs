@@ -19,6 +19,10 @@ pub enum When {
 /// Which session to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
+    /// The one that the program around the interface opens: [`Host::open_first`].
+    ///
+    /// [`Host::open_first`]: super::host::Host::open_first
+    First,
     /// A new one in the interface's directory.
     New,
     /// A stored one.

@@ -1,6 +1,7 @@
 //! The terminal interface, driven in a real terminal.
 
 mod ends;
+mod flags;
 mod model;
 mod screens;
 mod sizes;

@@ -1,0 +1,90 @@
+//! Flags of the command line that the interface begins with.
+
+use super::{Model, Tmux, model::Answer, open_with};
+use crate::home::{Home, stderr};
+use serde_json::{Value, json};
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x02\xd0";
+
+/// Starts the interface with arguments, and a model whose answers the test writes.
+fn open(arguments: &str) -> Option<(Model, Home, Tmux)> {
+    let model = Model::start();
+    let home = model.home();
+    std::fs::write(home.file("dot.png"), PNG).unwrap();
+    std::fs::create_dir(home.file("../more")).unwrap();
+    std::fs::write(home.file("../more/note.txt"), "written elsewhere").unwrap();
+    let tmux = open_with(&home, arguments)?;
+    Some((model, home, tmux))
+}
+
+/// Returns the parts of the last message of the user.
+fn parts(answer: &Answer) -> Vec<Value> {
+    let messages = answer.request["messages"].as_array().unwrap();
+    let last = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
+    last["content"].as_array().cloned().unwrap_or_else(|| vec![last["content"].clone()])
+}
+
+#[test]
+fn a_prompt_of_the_command_line_brings_its_image() {
+    let Some((model, _home, tmux)) = open("--image dot.png 'what is this?'") else { return };
+    let answer = model.next();
+    let sent = parts(&answer);
+    assert!(sent.iter().any(|part| part["text"] == "what is this?"), "{sent:?}");
+    let image = sent.iter().find_map(|part| part["image_url"]["url"].as_str());
+    assert!(image.is_some_and(|url| url.starts_with("data:image/png;base64,")), "{sent:?}");
+    answer.say("a dot");
+    tmux.wait_for("tiller  a dot");
+}
+
+#[test]
+fn an_image_without_a_prompt_waits_in_the_composer() {
+    let Some((model, _home, tmux)) = open("--image dot.png") else { return };
+    tmux.wait_for("[image 1 1280×720]");
+    assert!(model.is_idle(), "nothing was sent");
+    tmux.say("what is this?");
+    let answer = model.next();
+    assert!(parts(&answer).iter().any(|part| part["type"] == "image_url"), "{:?}", parts(&answer));
+    answer.say("a dot");
+}
+
+#[test]
+fn a_session_continues_in_a_copy() {
+    let Some((model, home, tmux)) = open("'remember 42'") else { return };
+    model.next().say("noted");
+    tmux.wait_for("tiller  noted");
+    tmux.type_and("/quit", "Enter");
+    tmux.wait_for("over=0");
+    tmux.shell("clear; $TILLER --continue --fork --effort high 'which number?'");
+    let answer = model.next();
+    let messages = answer.request["messages"].to_string();
+    assert!(messages.contains("remember 42"), "the copy has the history: {messages}");
+    answer.say("42");
+    tmux.wait_for("tiller  42");
+    let listed = home.run(&["sessions", "list", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed["items"].as_array().map(Vec::len), Some(2), "{listed}");
+}
+
+#[test]
+fn a_directory_of_the_command_line_belongs_to_the_session() {
+    let Some((model, home, tmux)) = open("--add-dir ../more --effort high 'read it'") else { return };
+    let answer = model.next();
+    assert!(answer.request["messages"].to_string().contains("/more"), "the prompt names the directory");
+    answer.call("read", &json!({ "path": home.file("../more/note.txt") }));
+    let answer = model.next();
+    let result = answer.request["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(result.contains("written elsewhere"), "{result}");
+    answer.say("read");
+    tmux.wait_for("tiller  read");
+}
+
+#[test]
+fn a_flag_of_headless_runs_is_refused_by_the_interface() {
+    let home = Home::new();
+    for flags in [["--timeout", "5"], ["--include-partial=false", "-v"]] {
+        let output = home.run(&[&["-i", "hello there"], &flags[..]].concat());
+        assert_eq!(output.status.code(), Some(1));
+        let said = stderr(&output);
+        assert!(said.contains("is for a run that prints its answer; add -p"), "{said}");
+    }
+}
