@@ -19,6 +19,8 @@ pub(crate) enum Exit {
     HungUp = 129,
     /// Ended by SIGINT.
     Interrupted = 130,
+    /// Ended by SIGQUIT.
+    Quit = 131,
     /// The reader closed standard output.
     Closed = 141,
     /// Ended by SIGTERM.
@@ -27,13 +29,14 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// All exit codes, in ascending order.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Ok,
         Self::Error,
         Self::Limit,
         Self::Output,
         Self::HungUp,
         Self::Interrupted,
+        Self::Quit,
         Self::Closed,
         Self::Terminated,
     ];
@@ -48,6 +51,7 @@ impl Exit {
             }
             Self::Output => "standard output could not be written, for example because the disk is full",
             Self::HungUp => "hangup (SIGHUP)",
+            Self::Quit => "quit at once (SIGQUIT)",
             Self::Interrupted => "interrupted (SIGINT, ctrl+c)",
             Self::Closed => "the reader of standard output closed it before everything was written",
             Self::Terminated => "terminated (SIGTERM)",

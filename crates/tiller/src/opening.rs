@@ -32,6 +32,8 @@ pub(crate) struct Opening {
     pub(crate) overrides: Overrides,
     /// Whether to fail where no language model is set up, rather than to use the pilot.
     pub(crate) needs_model: bool,
+    /// Whether the first prompt brings images, which the model must take.
+    pub(crate) has_images: bool,
 }
 
 /// Which session.
@@ -121,11 +123,28 @@ impl Opening {
         }
     }
 
-    /// Opens the session; `cwd` is the directory of a new one.
+    /// Opens the session, with a model that takes what the prompt brings; `cwd` is the directory of a new one.
     ///
     /// # Errors
     /// If no model is set up, another process holds the session, or there is no such session.
     pub(crate) async fn open(
+        &self,
+        runtime: &Arc<Runtime>,
+        cwd: &AbsPath,
+        surface: Surface,
+    ) -> Result<SessionHandle, OpeningError> {
+        let session = self.open_any(runtime, cwd, surface).await?;
+        if self.has_images
+            && let Some(refusal) = runtime.refuses_images(&session).await
+        {
+            session.close().await;
+            let failure = Failure::new(Kind::Usage, refusal).hint("--model names another model");
+            return Err(OpeningError::Other(failure.next("tiller models").into()));
+        }
+        Ok(session)
+    }
+
+    async fn open_any(
         &self,
         runtime: &Arc<Runtime>,
         cwd: &AbsPath,

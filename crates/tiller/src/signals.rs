@@ -1,10 +1,11 @@
-//! SIGINT, SIGTERM and SIGHUP, from the first instruction of `main` on.
+//! SIGINT, SIGTERM, SIGHUP and SIGQUIT, from the first instruction of `main` on.
 //!
 //! A thread of their own receives them, so they end the process even if the other threads are
 //! blocked: on the reader of a pipe, a question on the terminal, a slow disk. The first signal
 //! requests an orderly shutdown: tasks that wait for [`next`] end their work. When their time is
 //! over, or when a second SIGINT or SIGTERM arrives, the process exits immediately; the kernel then
-//! closes our pipes, which ends the child processes.
+//! closes our pipes, which ends the child processes. SIGQUIT does that without an orderly shutdown,
+//! and the terminal is given back.
 
 use crate::{exit::Exit, limits, streams};
 use rustix::process::Signal as Number;
@@ -47,6 +48,7 @@ pub(crate) fn take_over() -> io::Result<()> {
         interrupt: take(Number::INT)?,
         terminate: take(Number::TERM)?,
         hang_up: take(Number::HUP)?,
+        quit: take(Number::QUIT)?,
     };
     // A handler that does nothing: a write beyond the limit on file sizes (`RLIMIT_FSIZE`) then
     // fails with an error and does not kill the process. Child processes get the default action
@@ -109,6 +111,7 @@ struct SignalStreams {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
     hang_up: Option<Signal>,
+    quit: Option<Signal>,
 }
 
 impl SignalStreams {
@@ -117,6 +120,7 @@ impl SignalStreams {
             () = received_one(self.interrupt.as_mut()) => Exit::Interrupted,
             () = received_one(self.terminate.as_mut()) => Exit::Terminated,
             () = received_one(self.hang_up.as_mut()) => Exit::HungUp,
+            () = received_one(self.quit.as_mut()) => Exit::Quit,
         }
     }
 
@@ -127,6 +131,9 @@ impl SignalStreams {
     async fn second_signal(&mut self, since: Instant) {
         loop {
             let exit = self.next().await;
+            if exit == Exit::Quit {
+                return;
+            }
             if exit != Exit::HungUp && since.elapsed() >= limits::SAME_SIGNAL {
                 return;
             }
@@ -143,6 +150,9 @@ async fn received_one(signal: Option<&mut Signal>) {
 
 async fn watch(mut taken: SignalStreams) {
     let exit = taken.next().await;
+    if exit == Exit::Quit {
+        end(exit);
+    }
     let since = Instant::now();
     FIRST.send_replace(Some(exit));
     streams::limit_last_writes();

@@ -2,10 +2,11 @@
 
 use crate::{
     app::{App, AppOptions, FirstMessage, effect::Effect},
-    client::mailbox::Mailbox,
+    client::mailbox::{Letter, Mailbox},
     driver::{
         Command, Driver,
         host::Host,
+        reply::Reply,
         request::{Request, Which},
     },
     limits::{FRAME, FRAME_UNSYNCHRONISED},
@@ -13,10 +14,12 @@ use crate::{
         frame::Frame,
         terminal::{Options as TerminalOptions, Terminal, TerminalError},
     },
+    terminal::device::restore,
 };
 use agent::{Runtime, SessionId};
 use std::{
-    future::Future,
+    convert::Infallible,
+    future::{Future, pending},
     io,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -40,6 +43,8 @@ pub struct Start {
     /// What starts this program as the watcher of the terminal, with
     /// [`crate::terminal::watcher::run`].
     pub watcher: Vec<String>,
+    /// Errors of the program that belong to no request: messages for the user.
+    pub errors: mpsc::UnboundedReceiver<String>,
 }
 
 /// Why the interface ended or did not begin.
@@ -52,8 +57,13 @@ pub enum RunError {
     #[error("the terminal's thread cannot be started: {0}")]
     Thread(#[source] io::Error),
     /// The terminal's thread panicked, which is a defect. The session is kept.
-    #[error("the interface failed, which is a defect in tiller, please report it: {0}")]
-    Panicked(String),
+    #[error("the interface failed, which is a defect in tiller, please report it: {text}")]
+    Panicked {
+        /// The text of the panic.
+        text: String,
+        /// The session that was open.
+        session: Option<SessionId>,
+    },
 }
 
 /// Runs the interface until the user quits, the terminal is gone, or `stop` completes. Returns the
@@ -65,7 +75,7 @@ pub enum RunError {
 pub async fn run(
     runtime: Arc<Runtime>,
     host: Arc<dyn Host>,
-    start: Start,
+    mut start: Start,
     stop: impl Future<Output = ()>,
 ) -> Result<Option<SessionId>, RunError> {
     let mailbox = Arc::new(Mailbox::default());
@@ -73,6 +83,9 @@ pub async fn run(
     let driver = Driver::new(runtime, Arc::clone(&host), Arc::clone(&mailbox));
     let (ended, screen_ended) = oneshot::channel();
     let to_driver = commands.clone();
+    let (_, none) = mpsc::unbounded_channel();
+    let errors = std::mem::replace(&mut start.errors, none);
+    let reported = report(errors, Arc::clone(&mailbox));
     let thread = std::thread::Builder::new().name("terminal".to_owned());
     let thread = thread
         .spawn(move || {
@@ -90,6 +103,7 @@ pub async fn run(
         last = &mut driving => (session, driver_ended) = (last, true),
         _ = screen_ended => {}
         () = stop => {}
+        never = reported => match never {},
     }
     // The driver has ended.
     let _ = commands.send(Command::Request(Request::Quit));
@@ -98,8 +112,19 @@ pub async fn run(
     }
     match thread.join() {
         Ok(shown) => shown.map(|()| session),
-        Err(panic) => Err(RunError::Panicked(agent::panic_text(&*panic).to_owned())),
+        Err(panic) => {
+            restore();
+            Err(RunError::Panicked { text: agent::panic_text(&*panic).to_owned(), session })
+        }
     }
+}
+
+/// Shows errors as they come.
+async fn report(mut errors: mpsc::UnboundedReceiver<String>, mailbox: Arc<Mailbox>) -> Infallible {
+    while let Some(text) = errors.recv().await {
+        mailbox.push(Letter::Reply(Box::new(Reply::Failed(text))));
+    }
+    pending().await
 }
 
 /// Runs the terminal's side on the calling thread.

@@ -143,6 +143,14 @@ impl Runtime {
         self.models.is_unconfigured().await
     }
 
+    /// Returns why images cannot be sent in a session: its model takes none. A model that cannot be
+    /// reached says so itself when it is asked.
+    pub async fn refuses_images(&self, session: &SessionHandle) -> Option<String> {
+        let id = session.state().model;
+        let model = self.models.get(&id).await.ok()?;
+        (!model.info().abilities.images).then(|| format!("the model {id} takes no images"))
+    }
+
     /// Makes every open session reload its settings, which may have changed.
     pub fn settings_changed(&self) {
         self.sessions().values().for_each(SessionHandle::settings_changed);

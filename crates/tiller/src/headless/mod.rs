@@ -320,6 +320,7 @@ fn reason(exit: Exit, stop: StopReason, run: &Run) -> Option<String> {
         (Exit::Interrupted, _) => Some("interrupted".to_owned()),
         (Exit::Terminated, _) => Some("terminated".to_owned()),
         (Exit::HungUp, _) => Some("ended by SIGHUP".to_owned()),
+        (Exit::Quit, _) => Some("ended by SIGQUIT".to_owned()),
         // A write error is reported at the end of the process; a closed stdout has no reader.
         (Exit::Output | Exit::Closed, _) => None,
         (_, StopReason::Cancelled) => {

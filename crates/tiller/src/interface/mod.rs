@@ -4,6 +4,7 @@ mod appearance;
 mod clipboard;
 mod history;
 mod host;
+pub(crate) mod panics;
 
 use crate::{
     answer::Console,
@@ -17,9 +18,15 @@ use crate::{
 };
 use anyhow::Result;
 use host::TerminalHost;
+use panics::Panics;
 use std::sync::Arc;
 use system::AbsPath;
-use tui::{app::FirstMessage, driver::reply::Attachment, run::Start, terminal::device::restore};
+use tui::{
+    app::FirstMessage,
+    driver::reply::Attachment,
+    run::{RunError, Start},
+    terminal::device::restore,
+};
 
 /// What the command line asks of the interface.
 #[derive(Debug)]
@@ -72,15 +79,16 @@ pub(crate) async fn run(
         runtime: Arc::clone(&runtime),
         opening,
     };
+    let (kept, panics) = Panics::keep();
     let start = Start {
         app: app_options,
         terminal,
         first: FirstMessage { prompt: options.prompt, images: options.images },
         choose: options.chooses,
         watcher: wiring::watcher(),
+        errors: panics,
     };
     signals::end_in_order();
-    restore_on_panic();
     // For an end that does not wait for the terminal's thread.
     let _restored = signals::before_exit(restore);
     let mut exit = Exit::Ok;
@@ -89,17 +97,17 @@ pub(crate) async fn run(
     if tokio::time::timeout(limits::SETTLE, runtime.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }
-    if let Some(id) = last? {
+    drop(kept);
+    let (session, ended) = match last {
+        Ok(session) => (session, Ok(exit)),
+        Err(RunError::Panicked { text, session }) => {
+            let text = Panics::last().unwrap_or(text);
+            (session.clone(), Err(RunError::Panicked { text, session }.into()))
+        }
+        Err(error) => (None, Err(error.into())),
+    };
+    if let Some(id) = session {
         console.note(&format!("to continue: tiller --session {id}"));
     }
-    Ok(exit)
-}
-
-/// Has a panic of any thread give the terminal back before its text is printed.
-fn restore_on_panic() {
-    let print = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        restore();
-        print(panic);
-    }));
+    ended
 }

@@ -226,6 +226,7 @@ impl Started {
             directories,
             overrides,
             needs_model: true,
+            has_images: !images.is_empty(),
         };
         let Resolved { settings, options, cwd } = resolve_settings(environment, flags).await?;
         let storage = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };

@@ -70,9 +70,8 @@ impl App {
             return Vec::new();
         }
         // A dropped file arrives as its pasted path.
-        let path = text.trim().trim_matches(['\'', '"']);
-        if is_image(path) && !path.contains('\n') {
-            return vec![Effect::Request(Request::LoadImage(path.to_owned()))];
+        if let Some(path) = dropped(text.trim()).filter(|path| is_image(path)) {
+            return vec![Effect::Request(Request::LoadImage(path))];
         }
         self.composer.paste(text);
         Vec::new()
@@ -339,8 +338,46 @@ impl App {
     }
 }
 
+/// Returns the path of a dropped file: one word of a shell, quoted or with backslashes.
+fn dropped(text: &str) -> Option<String> {
+    let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    if let Some(path) = quoted('\'').or_else(|| quoted('"')) {
+        return (!path.contains('\n')).then(|| path.to_owned());
+    }
+    let mut path = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => path.push(characters.next()?),
+            space if space.is_whitespace() => return None,
+            character => path.push(character),
+        }
+    }
+    Some(path)
+}
+
 fn is_image(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let known = [".png", ".jpg", ".jpeg", ".gif", ".webp"].iter().any(|end| path.ends_with(end));
     known && (path.starts_with(['/', '~', '.']) || path.starts_with("file://"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dropped_file_is_one_word_of_a_shell() {
+        for (text, path) in [
+            ("/a/b.png", Some("/a/b.png")),
+            ("'/a/my shot.png'", Some("/a/my shot.png")),
+            ("\"/a/my shot.png\"", Some("/a/my shot.png")),
+            ("/a/my\\ shot.png", Some("/a/my shot.png")),
+            ("/image dot.png", None),
+            ("see /a/b.png", None),
+            ("/a/b.png\n/a/c.png", None),
+        ] {
+            assert_eq!(dropped(text).as_deref(), path, "{text:?}");
+        }
+    }
 }

@@ -30,6 +30,12 @@ impl App {
             Message::Command(line) => vec![Part::Text(format!("/run {}", line.trim()))],
             Message::Prompt(parts) => parts,
         };
+        #[cfg(debug_assertions)]
+        if let [Part::Text(text)] = parts.as_slice()
+            && let Some(place) = text.strip_prefix("/panic ")
+        {
+            return Self::panic_in(place.trim());
+        }
         if let [Part::Text(text)] = parts.as_slice()
             && text.trim() == "/model"
             && self.options.screen != Screen::Plain
@@ -48,6 +54,17 @@ impl App {
         let when = if after { When::After } else { When::Next };
         effects.push(self.send(parts, when));
         effects
+    }
+
+    /// Panics, for tests of what follows.
+    #[cfg(debug_assertions)]
+    #[expect(clippy::panic, reason = "it is what the tests ask for")]
+    fn panic_in(place: &str) -> Vec<Effect> {
+        match place {
+            "screen" => panic!("on the terminal's thread"),
+            "driver" => vec![Effect::Request(Request::Panic { caught: false })],
+            _ => vec![Effect::Request(Request::Panic { caught: true })],
+        }
     }
 
     /// Sends a prompt to the session; it waits until it is part of the conversation.

@@ -219,6 +219,11 @@ impl Composer {
         if let Some(search) = &mut self.search {
             return search.insert(text, &self.history);
         }
+        // A line that was copied with its end is not meant to begin another one.
+        let text = match text.strip_suffix('\n') {
+            Some(line) if !line.contains('\n') => line,
+            _ => text,
+        };
         self.end_runs();
         let again = self.draft.token_before(self.draft.cursor());
         if let Some((at, Token::Paste(before))) = again

@@ -17,7 +17,7 @@ use agent::{
     SessionError, SessionHandle, SessionId, StoreError, Surface,
 };
 use host::{Clip, Host, OpenError, Opened};
-use reply::{ListedSession, OpenedSession, Reply};
+use reply::{Attachment, ListedSession, OpenedSession, Reply};
 use request::{PromptId, Request, When, Which};
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
@@ -94,6 +94,10 @@ impl Driver {
     }
 
     async fn carry_out(&mut self, request: Request) {
+        #[cfg(debug_assertions)]
+        if let Request::Panic { caught } = request {
+            return Self::panic(caught);
+        }
         if let Request::Open(which) = request {
             return self.open(which).await;
         }
@@ -162,11 +166,11 @@ impl Driver {
             Request::Archive(id) => self.report(self.runtime.set_archived(&id, true).await),
             Request::ReadClipboard => match self.host.clipboard().await {
                 Ok(Clip::Text(text)) => self.reply(Reply::Paste(text)),
-                Ok(Clip::Image(image)) => self.reply(Reply::Image(Box::new(image))),
+                Ok(Clip::Image(image)) => self.attach(image).await,
                 Err(error) => self.reply(Reply::Failed(error)),
             },
             Request::LoadImage(path) => match self.host.image(&path).await {
-                Ok(image) => self.reply(Reply::Image(Box::new(image))),
+                Ok(image) => self.attach(image).await,
                 Err(error) => self.reply(Reply::Failed(error)),
             },
             Request::Copy(text) => {
@@ -181,6 +185,8 @@ impl Driver {
             Request::Send { id, .. } => {
                 self.reply(Reply::Settled(id, Err(agent::TurnError::Closed)));
             }
+            #[cfg(debug_assertions)]
+            Request::Panic { .. } => {}
             // Nothing runs that these could change; `Open` and `Quit` were handled before.
             Request::Withdraw(_)
             | Request::Cancel
@@ -195,6 +201,27 @@ impl Driver {
             | Request::Open(_)
             | Request::Quit => self.reply(Reply::Failed("no session is open".to_owned())),
         }
+    }
+
+    #[cfg(debug_assertions)]
+    #[expect(clippy::panic, reason = "it is what the tests ask for")]
+    fn panic(caught: bool) {
+        match caught {
+            true => drop(tokio::spawn(async { panic!("in a task of the runtime") })),
+            false => panic!("on the runtime's thread"),
+        }
+    }
+
+    /// Hands an image to the composer, if the session's model takes images.
+    async fn attach(&self, image: Attachment) {
+        let refusal = match &self.open {
+            Some(open) => self.runtime.refuses_images(&open.session).await,
+            None => None,
+        };
+        self.reply(match refusal {
+            Some(refusal) => Reply::Failed(format!("{refusal}; choose another model with /model")),
+            None => Reply::Image(Box::new(image)),
+        });
     }
 
     /// Sends a prompt; a task waits for its end, so that requests go on.

@@ -65,6 +65,12 @@ pub enum Request {
     },
     /// Changes the reasoning effort.
     SetEffort(Option<Effort>),
+    /// Panics on the runtime's thread, for tests; in a task that catches it or not.
+    #[cfg(debug_assertions)]
+    Panic {
+        /// Whether it is caught.
+        caught: bool,
+    },
     /// Undoes changes of files, or undoes that.
     Rewind(RewindTarget),
     /// Leaves the session and opens another.

@@ -459,7 +459,9 @@ impl Terminal {
                 Event::Answer(Answer::Name(name)) => self.capabilities.named(&name),
                 Event::Answer(Answer::Synchronised(can)) => self.capabilities.synchronised = Some(can),
                 Event::Answer(Answer::Background(colour)) => self.background = Some(colour),
-                Event::Answer(Answer::Keyboard | Answer::Cursor(..) | Answer::Attributes) => {}
+                Event::Answer(
+                    Answer::MarksPastes(_) | Answer::Keyboard | Answer::Cursor(..) | Answer::Attributes,
+                ) => {}
             }
         }
     }

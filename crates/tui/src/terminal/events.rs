@@ -40,6 +40,8 @@ pub enum Answer {
     Name(String),
     /// Whether it can show an update at once.
     Synchronised(bool),
+    /// Whether it marks what is pasted.
+    MarksPastes(bool),
     /// Whether it has the keyboard protocol with a stack.
     Keyboard,
     /// Where the cursor is: column and row, from 0.
@@ -58,6 +60,8 @@ pub struct Decoder {
     last: Duration,
     /// When the last character was typed.
     last_text: Option<Duration>,
+    /// Whether the terminal marks what is pasted, so that other text is typed, however fast.
+    marks_pastes: bool,
     burst: Option<Burst>,
 }
 
@@ -103,6 +107,7 @@ impl Decoder {
     fn decode(&mut self, units: Vec<Unit>, now: Duration, events: &mut Vec<Event>) {
         let mut run = Vec::new();
         for unit in units {
+            self.marks_pastes |= matches!(unit, Unit::Paste(_));
             let event = match unit {
                 Unit::Paste(bytes) => Some(Event::Input(Input::Paste(pasted(&bytes)))),
                 Unit::Bytes(bytes) => parsed(&bytes),
@@ -110,6 +115,7 @@ impl Decoder {
             match event {
                 Some(Event::Input(Input::Key(key))) if text_of(key).is_some() => run.push(key),
                 Some(event) => {
+                    self.learn(&event);
                     self.end_run(&mut run, now, events);
                     self.end_burst(events);
                     events.push(event);
@@ -118,6 +124,16 @@ impl Decoder {
             }
         }
         self.end_run(&mut run, now, events);
+    }
+
+    /// Takes that a terminal that gives its name or its keyboard protocol is of the kind that
+    /// marks pastes: tmux answers no question about that mode.
+    fn learn(&mut self, event: &Event) {
+        match event {
+            Event::Answer(Answer::Name(_) | Answer::Keyboard) => self.marks_pastes = true,
+            Event::Answer(Answer::MarksPastes(marks)) => self.marks_pastes = *marks,
+            _ => {}
+        }
     }
 
     /// Takes characters that came together.
@@ -132,6 +148,10 @@ impl Decoder {
         if let Some(burst) = &mut self.burst {
             burst.text.push_str(&text);
             burst.last = now;
+            return;
+        }
+        if self.marks_pastes {
+            events.extend(run.into_iter().map(|key| Event::Input(Input::Key(key))));
             return;
         }
         let enters = run.iter().any(|key| key.code == KeyCode::Enter)
@@ -180,6 +200,10 @@ fn parsed(bytes: &[u8]) -> Option<Event> {
     }
     if bytes.starts_with(b"\x1b[?") && bytes.ends_with(b"c") {
         return Some(Event::Answer(Answer::Attributes));
+    }
+    // The parser does not know the answer about this mode: 0 is a mode that the terminal has not.
+    if let Some(setting) = bytes.strip_prefix(b"\x1b[?2004;").and_then(|rest| rest.strip_suffix(b"$y")) {
+        return Some(Event::Answer(Answer::MarksPastes(setting != b"0")));
     }
     let mut parser = Parser::default();
     match other_key(bytes) {
@@ -357,6 +381,7 @@ mod tests {
             ("\u{1b}P>|tmux 3.4\u{1b}\\", Answer::Name("tmux 3.4".to_owned())),
             ("\u{1b}[?2026;2$y", Answer::Synchronised(true)),
             ("\u{1b}[?2026;0$y", Answer::Synchronised(false)),
+            ("\u{1b}[?2004;1$y", Answer::MarksPastes(true)),
             ("\u{1b}[?1u", Answer::Keyboard),
             ("\u{1b}[3;9R", Answer::Cursor(8, 2)),
             ("\u{1b}]11;rgb:ffff/8080/0000\u{1b}\\", Answer::Background([255, 128, 0])),
@@ -376,6 +401,22 @@ mod tests {
             keys(&[character('h'), character('i'), enter, enter])
         );
         assert_eq!(played(&[(0, "hi"), (30, "\r")]), keys(&[character('h'), character('i'), enter]));
+    }
+
+    #[test]
+    fn enter_sends_at_once_where_the_terminal_marks_pastes() {
+        let paste = "\u{1b}[200~x\u{1b}[201~";
+        for sign in ["\u{1b}P>|tmux 3.4\u{1b}\\", "\u{1b}[?2004;2$y", "\u{1b}[?1u", paste] {
+            let mut decoder = Decoder::default();
+            decoder.push(sign.as_bytes(), Duration::ZERO);
+            let events = decoder.push(b"hi\r", Duration::from_millis(1));
+            let enter = Event::Input(Input::Key(Key::plain(KeyCode::Enter)));
+            assert_eq!(events.last(), Some(&enter), "{sign:?}");
+            assert_eq!(events.len(), 3, "{sign:?}");
+        }
+        let mut decoder = Decoder::default();
+        decoder.push(b"\x1bP>|old\x1b\\\x1b[?2004;0$y", Duration::ZERO);
+        assert_eq!(decoder.push(b"hi\r", Duration::from_millis(1)), [], "it waits for more");
     }
 
     #[test]

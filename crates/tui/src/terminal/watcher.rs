@@ -62,6 +62,15 @@ impl<W: Write> Watcher<W> {
     }
 }
 
+impl<W: Write> Drop for Watcher<W> {
+    fn drop(&mut self) {
+        // The terminal is given back after the panic was caught.
+        if std::thread::panicking() {
+            self.tell(FAREWELL);
+        }
+    }
+}
+
 /// What the watcher has received.
 #[derive(Debug, Default, PartialEq)]
 struct Orders {

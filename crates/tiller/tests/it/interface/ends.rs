@@ -53,13 +53,52 @@ fn kill_9_gives_the_terminal_back_and_names_the_session() {
 
 #[test]
 fn a_terminated_process_gives_the_terminal_back() {
-    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::INT] {
+    use rustix::process::Signal;
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129), (Signal::QUIT, 131)] {
         let home = Home::new();
         let Some(tmux) = open(&home) else { return };
         rustix::process::kill_process(pid_of_tiller(&tmux), signal).unwrap();
-        tmux.wait_for("over=1");
+        tmux.wait_for(&format!("over={code}"));
         assert_restored(&tmux, &home);
     }
+}
+
+#[test]
+fn a_panic_of_the_screen_gives_the_terminal_back_and_names_the_session() {
+    let home = Home::new();
+    let Some(tmux) = open(&home) else { return };
+    tmux.say("/panic screen");
+    let screen = tmux.wait_for("over=1");
+    assert!(screen.contains("to continue: tiller --session "), "{screen}");
+    assert!(screen.contains("a defect in tiller") && screen.contains("on the terminal's thread"), "{screen}");
+    assert!(!screen.contains("tiller was killed"), "{screen}");
+    assert_restored(&tmux, &home);
+}
+
+#[test]
+fn a_panic_of_the_runtime_gives_the_terminal_back_and_names_the_session() {
+    let home = Home::new();
+    let Some(tmux) = open(&home) else { return };
+    tmux.say("/panic driver");
+    tmux.wait_for("over=101");
+    let screen = tmux.wait_for("The session is stored: tiller --session ");
+    assert!(screen.contains("on the runtime's"), "{screen}");
+    tmux.key("Enter");
+    assert_restored(&tmux, &home);
+}
+
+#[test]
+fn a_panic_that_is_caught_is_shown_and_the_interface_goes_on() {
+    let home = Home::new();
+    home.write("hello.txt", "the text of the file\n");
+    let Some(tmux) = open(&home) else { return };
+    tmux.say("/panic task");
+    tmux.wait_for("internal error, please report it");
+    tmux.say("show hello.txt");
+    tmux.wait_for("the text of the file");
+    tmux.key("C-d");
+    tmux.wait_for("over=0");
+    assert_restored(&tmux, &home);
 }
 
 #[test]

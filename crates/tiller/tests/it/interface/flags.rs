@@ -48,6 +48,21 @@ fn an_image_without_a_prompt_waits_in_the_composer() {
 }
 
 #[test]
+fn a_model_without_images_refuses_them_when_they_are_attached() {
+    let Some((model, home, tmux)) = open("-m fake/blind") else { return };
+    tmux.say("/image dot.png");
+    tmux.wait_for("the model fake/blind takes no images");
+    tmux.say("what is this?");
+    let answer = model.next();
+    assert_eq!(answer.prompt(), "what is this?");
+    answer.say("a question");
+    let output = home.run(&["-p", "what is this?", "-m", "fake/blind", "--image", "dot.png"]);
+    assert!(stderr(&output).contains("the model fake/blind takes no images"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(model.is_idle(), "nothing was sent");
+}
+
+#[test]
 fn a_session_continues_in_a_copy() {
     let Some((model, home, tmux)) = open("'remember 42'") else { return };
     model.next().say("noted");
