@@ -123,7 +123,8 @@ impl Opening {
         }
     }
 
-    /// Opens the session, with a model that takes what the prompt brings; `cwd` is the directory of a new one.
+    /// Opens the session, with a model that takes what the prompt brings; `cwd` is the directory of
+    /// a new one.
     ///
     /// # Errors
     /// If no model is set up, another process holds the session, or there is no such session.

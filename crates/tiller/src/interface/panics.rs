@@ -1,8 +1,8 @@
 //! Panics, and lines of the log, while the interface has the terminal.
 //!
-//! Printed, they would be in the middle of the screen: the interface shows them as messages. A panic
-//! that the runtime catches is no end. One that unwinds the main thread gives the terminal back and prints its
-//! text below the conversation.
+//! Printed, they would be in the middle of the screen: the interface shows them as messages. A
+//! panic that the runtime catches is no end. One that unwinds the main thread gives the terminal
+//! back and prints its text below the conversation.
 
 use std::{
     io::Write as _,
