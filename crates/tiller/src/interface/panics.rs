@@ -57,6 +57,8 @@ impl Drop for Panics {
             let text = Self::last().unwrap_or_default();
             // The exit code says it too.
             let _ = writeln!(crate::streams::stderr(), "tiller: {text}\nThis is a defect, please report it.");
+            // Before the watcher prints its line.
+            crate::streams::finish_stderr(crate::limits::LAST_WRITES);
         }
     }
 }

@@ -142,7 +142,10 @@ impl App {
         self.transcript = Transcript::new(Some(opened.cwd.clone()));
         self.feed = Feed::default();
         self.replaying = true;
-        self.overlay = Overlay::None;
+        // The list that `--resume` begins with stays until a session is chosen.
+        if again {
+            self.overlay = Overlay::None;
+        }
         self.asks = AskQueue::new(self.options.bindings.clone());
         self.page = View::default();
         self.waiting.take_all();

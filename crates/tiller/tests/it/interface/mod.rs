@@ -4,6 +4,7 @@ mod ends;
 mod flags;
 mod model;
 mod screens;
+mod sessions;
 mod sizes;
 mod tmux;
 mod turns;

@@ -64,7 +64,13 @@ impl App {
         Effect::Request(Request::ListSessions { words, everywhere: self.everywhere })
     }
 
-    pub(super) fn sessions_listed(&mut self, sessions: Vec<ListedSession>) {
+    pub(super) fn sessions_listed(&mut self, mut sessions: Vec<ListedSession>) {
+        if let Some(open) = &self.session
+            && self.transcript.cells().is_empty()
+        {
+            // The new session that `--resume` begins behind the list is not one to choose.
+            sessions.retain(|session| session.record.id != open.id);
+        }
         let open = self.session.as_ref().map(|session| session.id.clone());
         let (today, everywhere) = (self.today, self.everywhere);
         let Overlay::List(list) = &mut self.overlay else { return };

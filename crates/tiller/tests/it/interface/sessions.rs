@@ -1,0 +1,83 @@
+//! Sessions that are found, continued and copied in the interface.
+
+use super::{Model, READY, Tmux, open_model};
+use crate::home::{Home, stdout};
+use serde_json::Value;
+
+/// Has a conversation of one prompt.
+fn converse(model: &Model, tmux: &Tmux, prompt: &str, answer: &str) {
+    tmux.say(prompt);
+    model.next().say(answer);
+    tmux.wait_for(&format!("tiller  {answer}"));
+}
+
+/// Leaves the interface, so that the next one begins on an empty screen.
+fn leave(tmux: &Tmux) {
+    tmux.key("C-d");
+    tmux.wait_for("over=0");
+    tmux.shell("clear");
+    tmux.wait("an empty screen", |screen| !screen.contains("over=0"));
+}
+
+/// Returns the ids of the stored sessions.
+fn stored(home: &Home) -> Vec<String> {
+    let listed: Value = serde_json::from_str(&stdout(&home.run(&["sessions", "list", "--json"]))).unwrap();
+    let ids = listed["items"].as_array().unwrap().iter();
+    ids.map(|session| session["session_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_list_of_sessions_opens_the_chosen_one() {
+    let Some((model, home, tmux)) = open_model() else { return };
+    converse(&model, &tmux, "remember forty-two", "noted it");
+    leave(&tmux);
+    tmux.shell("$TILLER --resume; echo over=$?");
+    tmux.wait("the session in the list", |screen| screen.contains("remember forty-two"));
+    tmux.key("Enter");
+    tmux.wait_for("tiller  noted it");
+    tmux.say("which number?");
+    let answer = model.next();
+    assert!(answer.request["messages"].to_string().contains("remember forty-two"), "{}", answer.request);
+    answer.say("42");
+    tmux.wait_for("tiller  42");
+    tmux.key("C-d");
+    tmux.wait_for("over=0");
+    assert_eq!(stored(&home).len(), 1, "the session went on");
+}
+
+#[test]
+fn fork_goes_on_in_a_copy_and_leaves_the_session_as_it_was() {
+    let Some((model, home, tmux)) = open_model() else { return };
+    converse(&model, &tmux, "remember forty-two", "noted it");
+    let before = stored(&home);
+    tmux.say("/fork");
+    tmux.wait_for("the session is open");
+    tmux.say("which number?");
+    let answer = model.next();
+    assert!(answer.request["messages"].to_string().contains("remember forty-two"), "{}", answer.request);
+    answer.say("just 42");
+    tmux.wait_for("tiller  just 42");
+    tmux.key("C-d");
+    tmux.wait_for("over=0");
+    assert_eq!((before.len(), stored(&home).len()), (1, 2));
+    let first = stdout(&home.run(&["sessions", "show", &before[0]]));
+    assert!(first.contains("noted it") && !first.contains("just 42"), "{first}");
+}
+
+#[test]
+fn the_transcript_finds_what_was_said() {
+    let Some((model, _home, tmux)) = open_model() else { return };
+    converse(&model, &tmux, "name a fruit", "a greengage");
+    converse(&model, &tmux, "name a tree", "a hornbeam");
+    tmux.key("C-o");
+    tmux.wait_for("transcript");
+    tmux.text("/");
+    tmux.text("greengage");
+    tmux.key("Enter");
+    let screen = tmux.wait("the number of hits", |screen| screen.contains("1 of 1"));
+    assert!(screen.contains("a greengage"), "{screen}");
+    tmux.text("q");
+    tmux.wait("the transcript without the search", |screen| !screen.contains("1 of 1"));
+    tmux.text("q");
+    tmux.wait_for(READY);
+}
