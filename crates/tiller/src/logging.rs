@@ -1,7 +1,7 @@
 //! Logging, to stderr only: stdout belongs to the protocol or to the answer. Secrets are removed.
 
-use crate::{environment::Environment, interface::panics::show_log, redacting_writer::RedactingWriter};
-use std::{fmt, io};
+use crate::{environment::Environment, redacting_writer::RedactingWriter};
+use std::fmt;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
     Layer as _,
@@ -64,8 +64,7 @@ pub(crate) fn init(environment: &Environment, reader: Reader, quiet: bool) -> an
     // before it is parsed. So raw messages are never logged.
     let targets = targets.with_target(RAW_MESSAGES, LevelFilter::DEBUG);
     let redactor = environment.redactor().clone();
-    let is_terminal = crate::streams::stderr_is_terminal();
-    let stderr = move || RedactingWriter::new(LogOutput { is_terminal }, redactor.clone());
+    let stderr = move || RedactingWriter::new(crate::streams::stderr(), redactor.clone());
     let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false);
     let registry = tracing_subscriber::registry();
     match reader {
@@ -75,24 +74,6 @@ pub(crate) fn init(environment: &Environment, reader: Reader, quiet: bool) -> an
         _ => registry.with(lines.with_target(true).with_filter(targets)).init(),
     }
     Ok(())
-}
-
-/// Standard error; on a terminal that the interface has, its messages.
-struct LogOutput {
-    is_terminal: bool,
-}
-
-impl io::Write for LogOutput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.is_terminal && show_log(bytes) {
-            true => Ok(bytes.len()),
-            false => crate::streams::stderr().write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        crate::streams::stderr().flush()
-    }
 }
 
 /// `tiller: warning: MESSAGE`.

@@ -97,11 +97,11 @@ impl OpeningError {
 }
 
 impl Opening {
-    /// Returns the stored session that is to be opened; `None` for a new one.
+    /// Returns the id of the stored session to open; `None` for a new one.
     ///
     /// # Errors
     /// If there is none.
-    pub(crate) async fn stored(
+    pub(crate) async fn find(
         &self,
         runtime: &Runtime,
         cwd: &AbsPath,
@@ -123,35 +123,23 @@ impl Opening {
         }
     }
 
-    /// Opens the session, with a model that takes what the prompt brings; `cwd` is the directory of
-    /// a new one.
+    /// Opens the session that [`Self::find`] returned, with a model that takes what the prompt
+    /// brings; `cwd` is the directory of a new one.
     ///
     /// # Errors
-    /// If no model is set up, another process holds the session, or there is no such session.
+    /// If no model is set up or it takes no images, another process holds the session, or there is
+    /// no such session.
     pub(crate) async fn open(
         &self,
         runtime: &Arc<Runtime>,
         cwd: &AbsPath,
+        stored: Option<SessionId>,
         surface: Surface,
     ) -> Result<SessionHandle, OpeningError> {
-        let session = self.open_any(runtime, cwd, surface).await?;
-        if self.has_images
-            && let Some(refusal) = runtime.refuses_images(&session).await
-        {
-            session.close().await;
-            let failure = Failure::new(Kind::Usage, refusal).hint("--model names another model");
-            return Err(OpeningError::Other(failure.next("tiller models").into()));
+        if self.has_images {
+            self.check_images(runtime, cwd, stored.as_ref()).await?;
         }
-        Ok(session)
-    }
-
-    async fn open_any(
-        &self,
-        runtime: &Arc<Runtime>,
-        cwd: &AbsPath,
-        surface: Surface,
-    ) -> Result<SessionHandle, OpeningError> {
-        let Some(id) = self.stored(runtime, cwd).await? else {
+        let Some(id) = stored else {
             return self.create(runtime, cwd, surface).await;
         };
         let opened = match self.fork {
@@ -190,6 +178,22 @@ impl Opening {
         };
         self.change(runtime, cwd, &session).await?;
         Ok(session)
+    }
+
+    async fn check_images(
+        &self,
+        runtime: &Runtime,
+        cwd: &AbsPath,
+        stored: Option<&SessionId>,
+    ) -> Result<(), OpeningError> {
+        let model = match (&self.overrides.model, stored) {
+            (Some(model), _) => model.clone(),
+            (None, Some(id)) => sessions::record(runtime, id).await?.controls.model,
+            (None, None) => runtime.default_model_in(Some(cwd)).await,
+        };
+        let Some(refusal) = runtime.refuses_images(&model).await else { return Ok(()) };
+        let failure = Failure::new(Kind::Usage, refusal).hint("--model names another model");
+        Err(OpeningError::Other(failure.next("tiller models").into()))
     }
 
     async fn create(

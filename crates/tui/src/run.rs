@@ -2,11 +2,10 @@
 
 use crate::{
     app::{App, AppOptions, FirstMessage, effect::Effect},
-    client::mailbox::{Letter, Mailbox},
+    client::mailbox::Mailbox,
     driver::{
         Command, Driver,
         host::Host,
-        reply::Reply,
         request::{Request, Which},
     },
     limits::{FRAME, FRAME_UNSYNCHRONISED},
@@ -18,8 +17,7 @@ use crate::{
 };
 use agent::{Runtime, SessionId};
 use std::{
-    convert::Infallible,
-    future::{Future, pending},
+    future::Future,
     io,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -43,8 +41,6 @@ pub struct Start {
     /// What starts this program as the watcher of the terminal, with
     /// [`crate::terminal::watcher::run`].
     pub watcher: Vec<String>,
-    /// Errors of the program that belong to no request: messages for the user.
-    pub errors: mpsc::UnboundedReceiver<String>,
 }
 
 /// Why the interface ended or did not begin.
@@ -67,7 +63,7 @@ pub enum RunError {
 }
 
 /// Runs the interface until the user quits, the terminal is gone, or `stop` completes. Returns the
-/// session that was open last.
+/// session that was open last. `messages` are errors that belong to no request.
 ///
 /// # Errors
 ///
@@ -75,7 +71,8 @@ pub enum RunError {
 pub async fn run(
     runtime: Arc<Runtime>,
     host: Arc<dyn Host>,
-    mut start: Start,
+    start: Start,
+    messages: mpsc::UnboundedReceiver<String>,
     stop: impl Future<Output = ()>,
 ) -> Result<Option<SessionId>, RunError> {
     let mailbox = Arc::new(Mailbox::default());
@@ -83,9 +80,6 @@ pub async fn run(
     let driver = Driver::new(runtime, Arc::clone(&host), Arc::clone(&mailbox));
     let (ended, screen_ended) = oneshot::channel();
     let to_driver = commands.clone();
-    let (_, none) = mpsc::unbounded_channel();
-    let errors = std::mem::replace(&mut start.errors, none);
-    let reported = report(errors, Arc::clone(&mailbox));
     let thread = std::thread::Builder::new().name("terminal".to_owned());
     let thread = thread
         .spawn(move || {
@@ -95,7 +89,7 @@ pub async fn run(
             shown
         })
         .map_err(RunError::Thread)?;
-    let driving = driver.run(received);
+    let driving = driver.run(received, messages);
     tokio::pin!(driving);
     let mut session = None;
     let mut driver_ended = false;
@@ -103,7 +97,6 @@ pub async fn run(
         last = &mut driving => (session, driver_ended) = (last, true),
         _ = screen_ended => {}
         () = stop => {}
-        never = reported => match never {},
     }
     // The driver has ended.
     let _ = commands.send(Command::Request(Request::Quit));
@@ -117,14 +110,6 @@ pub async fn run(
             Err(RunError::Panicked { text: agent::panic_text(&*panic).to_owned(), session })
         }
     }
-}
-
-/// Shows errors as they come.
-async fn report(mut errors: mpsc::UnboundedReceiver<String>, mailbox: Arc<Mailbox>) -> Infallible {
-    while let Some(text) = errors.recv().await {
-        mailbox.push(Letter::Reply(Box::new(Reply::Failed(text))));
-    }
-    pending().await
 }
 
 /// Runs the terminal's side on the calling thread.
@@ -153,7 +138,7 @@ fn show(
             watched: None,
         };
         screen.app.set_today(today());
-        screen.request(Request::Open(Which::First));
+        screen.request(Request::Open(Which::First(None)));
         if start.choose {
             let effects = screen.app.choose_session();
             screen.perform(effects).await;

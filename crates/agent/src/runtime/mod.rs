@@ -143,11 +143,10 @@ impl Runtime {
         self.models.is_unconfigured().await
     }
 
-    /// Returns why images cannot be sent in a session: its model takes none. A model that cannot be
-    /// reached says so itself when it is asked.
-    pub async fn refuses_images(&self, session: &SessionHandle) -> Option<String> {
-        let id = session.state().model;
-        let model = self.models.get(&id).await.ok()?;
+    /// Returns why images cannot be sent to a model that takes none. A model that cannot be reached
+    /// says so itself when it is asked.
+    pub async fn refuses_images(&self, id: &str) -> Option<String> {
+        let model = self.models.get(id).await.ok()?;
         (!model.info().abilities.images).then(|| format!("the model {id} takes no images"))
     }
 
@@ -449,9 +448,9 @@ impl Runtime {
     }
 
     /// Lists stored sessions; needs no model and no open session. Sessions with neither prompt nor
-    /// title are omitted, unless they are open here.
+    /// title are omitted, unless they are open here or, if the query names sessions, among those.
     pub async fn list(&self, mut query: ListQuery) -> Result<SessionPage, StoreError> {
-        query.begun_or = Some(self.sessions().keys().cloned().collect());
+        query.begun_or.get_or_insert_with(|| self.sessions().keys().cloned().collect());
         let mut page = self.store.list(query).await?;
         page.sessions.iter_mut().for_each(display::record);
         Ok(page)

@@ -90,7 +90,7 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
     }
     let client = Arc::new(client);
     let begun = tokio::select! {
-        begun = run.session.open(runtime, &run.cwd, Surface { client, system }) => begun.map(Ok).map_err(OpeningError::into_failure),
+        begun = open_session(runtime, &run, Surface { client, system }) => begun.map(Ok),
         exit = asked_to_end(run.deadline) => Ok(Err(exit)),
     };
     let code = match begun {
@@ -118,6 +118,12 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
         // The other formats have reported the error on stdout.
         if run.output.format == OutputFormat::Text { Err(error) } else { Ok(exit) }
     })
+}
+
+async fn open_session(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<SessionHandle> {
+    let stored = run.session.find(runtime, &run.cwd).await?;
+    let opened = run.session.open(runtime, &run.cwd, stored, surface).await;
+    opened.map_err(OpeningError::into_failure)
 }
 
 /// Prints the first line of stream-json.

@@ -4,11 +4,11 @@ use super::{clipboard, history};
 use crate::{
     environment::Environment,
     images, limits,
-    opening::{Opening, OpeningError, SessionChoice},
+    opening::{Opening, OpeningError},
     options::Options,
     setup,
 };
-use agent::{Runtime, Surface};
+use agent::{Runtime, SessionId, Surface};
 use async_trait::async_trait;
 use std::sync::Arc;
 use system::{AbsPath, LocalSystem, System, TemporaryDirectory, WalkOptions};
@@ -27,8 +27,9 @@ pub(super) struct TerminalHost {
     pub(super) cwd: AbsPath,
     pub(super) system: Arc<dyn System>,
     pub(super) runtime: Arc<Runtime>,
-    /// The first session.
+    /// The first session, and its id if it is stored.
     pub(super) opening: Opening,
+    pub(super) stored: Option<SessionId>,
 }
 
 impl TerminalHost {
@@ -56,9 +57,10 @@ impl Host for TerminalHost {
         &self.cwd
     }
 
-    async fn open_first(&self, surface: Surface) -> Result<Opened, OpenError> {
-        let new = self.opening.choice == SessionChoice::New;
-        match self.opening.open(&self.runtime, &self.cwd, surface).await {
+    async fn open_first(&self, chosen: Option<SessionId>, surface: Surface) -> Result<Opened, OpenError> {
+        let stored = chosen.or_else(|| self.stored.clone());
+        let new = stored.is_none();
+        match self.opening.open(&self.runtime, &self.cwd, stored, surface).await {
             Ok(session) => Ok(Opened { session, new }),
             Err(OpeningError::Held { id, message }) => Err(OpenError::Held { id, message }),
             Err(error) => Err(OpenError::Failed(format!("{:#}", error.into_failure()))),

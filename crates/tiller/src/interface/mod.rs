@@ -4,14 +4,14 @@ mod appearance;
 mod clipboard;
 mod history;
 mod host;
-pub(crate) mod panics;
+mod panics;
 
 use crate::{
     answer::Console,
     environment::Environment,
     exit::Exit,
     limits,
-    opening::{Opening, SessionChoice},
+    opening::Opening,
     options::{Options, ScreenChoice},
     signals,
     wiring::{self, App},
@@ -66,42 +66,39 @@ pub(crate) async fn run(
     let Connected { app, options: settings, cwd, environment } = connected;
     let runtime = Arc::clone(&app.runtime);
     let (app_options, terminal) = appearance::of(settings, environment, &options)?;
-    let mut opening = options.session;
     // A session that does not exist is an error of the command line.
-    if let Some(id) = opening.stored(&runtime, cwd).await? {
-        opening.choice = SessionChoice::This(id);
-    }
+    let stored = options.session.find(&runtime, cwd).await?;
     let host = TerminalHost {
         options: settings.clone(),
         environment: environment.clone(),
         cwd: cwd.clone(),
         system: wiring::local_system(settings),
         runtime: Arc::clone(&runtime),
-        opening,
+        opening: options.session,
+        stored,
     };
-    let (kept, panics) = Panics::keep();
+    let (panics, messages) = Panics::keep();
     let start = Start {
         app: app_options,
         terminal,
         first: FirstMessage { prompt: options.prompt, images: options.images },
         choose: options.chooses,
         watcher: wiring::watcher(),
-        errors: panics,
     };
     signals::end_in_order();
     // For an end that does not wait for the terminal's thread.
     let _restored = signals::before_exit(restore);
     let mut exit = Exit::Ok;
     let stop = async { exit = signals::next().await };
-    let last = tui::run::run(Arc::clone(&runtime), Arc::new(host), start, stop).await;
+    let last = tui::run::run(Arc::clone(&runtime), Arc::new(host), start, messages, stop).await;
+    let panicked = panics.end();
     if tokio::time::timeout(limits::SETTLE, runtime.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }
-    drop(kept);
     let (session, ended) = match last {
         Ok(session) => (session, Ok(exit)),
         Err(RunError::Panicked { text, session }) => {
-            let text = Panics::last().unwrap_or(text);
+            let text = panicked.unwrap_or(text);
             (session.clone(), Err(RunError::Panicked { text, session }.into()))
         }
         Err(error) => (None, Err(error.into())),

@@ -1,88 +1,94 @@
-//! Panics, and lines of the log, while the interface has the terminal.
+//! Panics, and lines of standard error, while the interface has the terminal.
 //!
 //! Printed, they would be in the middle of the screen: the interface shows them as messages. A
 //! panic that the runtime catches is no end. One that unwinds the main thread gives the terminal
 //! back and prints its text below the conversation.
 
+use crate::{
+    limits,
+    streams::{self, Diverted},
+};
 use std::{
     io::Write as _,
-    sync::{
-        Mutex, Once, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    panic::PanicHookInfo,
+    sync::{Mutex, MutexGuard, Once, PoisonError},
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tui::terminal::device::restore;
 
-/// Whether the interface has the terminal.
-static KEPT: AtomicBool = AtomicBool::new(false);
+/// What is kept while the interface has the terminal.
+static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
 
-/// Where the interface takes the texts of panics.
-static INTERFACE: Mutex<Option<UnboundedSender<String>>> = Mutex::new(None);
+struct Kept {
+    interface: UnboundedSender<String>,
+    /// The text of the last panic.
+    last: Option<String>,
+}
 
-/// The text of the last panic.
-static LAST: Mutex<Option<String>> = Mutex::new(None);
-
-/// Keeps the texts of panics from the terminal until it is dropped.
-pub(super) struct Panics;
+/// Keeps panics and lines of standard error from the terminal until it is dropped.
+pub(super) struct Panics {
+    diverted: Option<Diverted>,
+}
 
 impl Panics {
-    /// Returns the guard and the texts.
+    /// Returns the guard, and the messages for the interface.
     pub(super) fn keep() -> (Self, UnboundedReceiver<String>) {
         static HOOK: Once = Once::new();
-        let (sender, receiver) = unbounded_channel();
-        *INTERFACE.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
-        KEPT.store(true, Ordering::Relaxed);
+        let (interface, messages) = unbounded_channel();
+        let lines = interface.clone();
+        let diverted = streams::divert_stderr(move |line| {
+            // An interface that has ended shows nothing.
+            let _ = lines.send(line.strip_prefix("tiller: ").unwrap_or(line).to_owned());
+        });
+        *kept() = Some(Kept { interface, last: None });
         HOOK.call_once(|| {
             let print = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |panic| match KEPT.load(Ordering::Relaxed) {
-                true => take(panic.to_string()),
-                false => print(panic),
+            std::panic::set_hook(Box::new(move |panic| {
+                if !keep(panic) {
+                    print(panic);
+                }
             }));
         });
-        (Self, receiver)
+        (Self { diverted: Some(diverted) }, messages)
     }
 
-    /// Returns the text of the last panic.
-    pub(super) fn last() -> Option<String> {
-        LAST.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Ends the keeping; returns the text of the last panic.
+    pub(super) fn end(mut self) -> Option<String> {
+        self.stop()
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        self.diverted.take();
+        kept().take()?.last
     }
 }
 
 impl Drop for Panics {
     fn drop(&mut self) {
-        KEPT.store(false, Ordering::Relaxed);
+        let last = self.stop();
         if std::thread::panicking() {
             restore();
-            let text = Self::last().unwrap_or_default();
+            let text = last.unwrap_or_default();
             // The exit code says it too.
-            let _ = writeln!(crate::streams::stderr(), "tiller: {text}\nThis is a defect, please report it.");
+            let _ = writeln!(streams::stderr(), "tiller: {text}\nThis is a defect, please report it.");
             // Before the watcher prints its line.
-            crate::streams::finish_stderr(crate::limits::LAST_WRITES);
+            streams::finish_stderr(limits::LAST_WRITES);
         }
     }
 }
 
-/// Has the interface show lines of the log; returns whether it has the terminal.
-pub(crate) fn show_log(lines: &[u8]) -> bool {
-    if !KEPT.load(Ordering::Relaxed) {
-        return false;
-    }
-    for line in String::from_utf8_lossy(lines).lines() {
-        show(line.strip_prefix("tiller: ").unwrap_or(line).to_owned());
-    }
+fn kept() -> MutexGuard<'static, Option<Kept>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows a panic in the interface and keeps its text; returns whether the interface is there.
+fn keep(panic: &PanicHookInfo<'_>) -> bool {
+    let mut kept = kept();
+    let Some(Kept { interface, last }) = &mut *kept else { return false };
+    let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
+    let text = agent::one_line(&format!("{}{place}", agent::panic_text(panic.payload())));
+    // An interface that has ended shows nothing.
+    let _ = interface.send(format!("internal error, please report it: {text}"));
+    *last = Some(text);
     true
-}
-
-fn show(text: String) {
-    if let Some(interface) = &*INTERFACE.lock().unwrap_or_else(PoisonError::into_inner) {
-        // An interface that has ended shows nothing.
-        let _ = interface.send(text);
-    }
-}
-
-fn take(text: String) {
-    let text = agent::one_line(&text);
-    *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
-    show(format!("internal error, please report it: {text}"));
 }

@@ -4,9 +4,11 @@
 //! signal, or the time limit of a run, ends the wait. Errors are kept and become the exit code of
 //! the running command ([`crate::finish`]).
 
+mod diversion;
 mod queue;
 
 use crate::limits;
+pub(crate) use diversion::{Diverted, divert_stderr};
 pub(crate) use queue::{Queue, QueueOutcome, StdoutError, WhenFull};
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -97,6 +99,9 @@ pub(crate) struct Stream {
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.when_full == WhenFull::LeaveOut && diversion::take(bytes) {
+            return Ok(bytes.len());
+        }
         match self.queue.push(bytes, self.when_full) {
             Err(error) if self.when_full == WhenFull::Wait => Err(error),
             Ok(()) | Err(_) => Ok(bytes.len()),

@@ -145,6 +145,7 @@ impl App {
         // The list that `--resume` begins with stays until a session is chosen.
         if again {
             self.overlay = Overlay::None;
+            self.choosing = false;
         }
         self.asks = AskQueue::new(self.options.bindings.clone());
         self.page = View::default();

@@ -102,6 +102,8 @@ pub struct App {
     taking_over: Option<SessionId>,
     /// What is sent once the first session is open.
     first: FirstMessage,
+    /// Whether the command line leaves the choice of the first session to the user.
+    choosing: bool,
     plain: plain::PlainState,
     /// Whether the list of sessions shows those of all directories.
     everywhere: bool,
@@ -157,6 +159,7 @@ impl App {
             leaving: None,
             taking_over: None,
             first,
+            choosing: false,
             plain: plain::PlainState::default(),
             everywhere: false,
             options,

@@ -50,8 +50,9 @@ pub trait Host: Send + Sync {
     /// Returns the directory of new sessions.
     fn cwd(&self) -> &AbsPath;
 
-    /// Opens the session that the command line asks for.
-    async fn open_first(&self, surface: Surface) -> Result<Opened, OpenError>;
+    /// Opens the session that the command line asks for, or the one that the user chose for it,
+    /// with what the flags change.
+    async fn open_first(&self, chosen: Option<SessionId>, surface: Surface) -> Result<Opened, OpenError>;
 
     /// Lists the files of a directory for completion: relative paths, without what ignore rules
     /// exclude.

@@ -54,8 +54,12 @@ impl Driver {
     }
 
     /// Carries out requests in order until [`Request::Quit`] or the end of the channel, then closes
-    /// the session. Returns the id of the session that was open last.
-    pub async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) -> Option<SessionId> {
+    /// the session; meanwhile shows messages. Returns the id of the session that was open last.
+    pub async fn run(
+        mut self,
+        mut commands: mpsc::UnboundedReceiver<Command>,
+        mut messages: mpsc::UnboundedReceiver<String>,
+    ) -> Option<SessionId> {
         match self.host.history().await {
             Ok(lines) => self.reply(Reply::History(lines)),
             Err(error) => self.reply(Reply::Failed(error)),
@@ -71,6 +75,7 @@ impl Driver {
                     }
                     Some(Command::Request(request)) => self.carry_out(request).await,
                 },
+                Some(message) = messages.recv() => self.reply(Reply::Failed(message)),
                 Some(id) = self.ended.1.recv() => {
                     self.prompts.remove(&id);
                 }
@@ -215,7 +220,7 @@ impl Driver {
     /// Hands an image to the composer, if the session's model takes images.
     async fn attach(&self, image: Attachment) {
         let refusal = match &self.open {
-            Some(open) => self.runtime.refuses_images(&open.session).await,
+            Some(open) => self.runtime.refuses_images(&open.session.state().model).await,
             None => None,
         };
         self.reply(match refusal {
@@ -308,7 +313,7 @@ impl Driver {
         };
         let new = matches!(which, Which::New);
         let opened = match &which {
-            Which::First => return self.host.open_first(surface).await,
+            Which::First(chosen) => return self.host.open_first(chosen.clone(), surface).await,
             Which::New => self.runtime.create(create, |_| surface).await,
             Which::Stored { id, take_over } => {
                 let how = OpenSession { take_over: *take_over, ..OpenSession::default() };
@@ -368,11 +373,11 @@ impl Driver {
     async fn list(&self, words: &str, everywhere: bool) {
         let cwd = (!everywhere).then(|| self.host.cwd().clone());
         let listed = if words.trim().is_empty() {
-            let begun_or = Some(Vec::new());
             let query = ListQuery {
                 cwd,
                 archived: Archived::Exclude,
-                begun_or,
+                // A new session is none to choose before its first prompt.
+                begun_or: Some(Vec::new()),
                 limit: SESSIONS_LISTED,
                 ..ListQuery::default()
             };

@@ -19,10 +19,11 @@ pub enum When {
 /// Which session to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
-    /// The one that the program around the interface opens: [`Host::open_first`].
+    /// The one that the command line asks for, or that the user chose for it: see
+    /// [`Host::open_first`].
     ///
     /// [`Host::open_first`]: super::host::Host::open_first
-    First,
+    First(Option<SessionId>),
     /// A new one in the interface's directory.
     New,
     /// A stored one.

@@ -60,8 +60,9 @@ pub struct Decoder {
     last: Duration,
     /// When the last character was typed.
     last_text: Option<Duration>,
-    /// Whether the terminal marks what is pasted, so that other text is typed, however fast.
-    marks_pastes: bool,
+    /// Whether the terminal marks what is pasted, so that other text is typed, however fast;
+    /// `None` until it is known.
+    marks_pastes: Option<bool>,
     burst: Option<Burst>,
 }
 
@@ -107,7 +108,6 @@ impl Decoder {
     fn decode(&mut self, units: Vec<Unit>, now: Duration, events: &mut Vec<Event>) {
         let mut run = Vec::new();
         for unit in units {
-            self.marks_pastes |= matches!(unit, Unit::Paste(_));
             let event = match unit {
                 Unit::Paste(bytes) => Some(Event::Input(Input::Paste(pasted(&bytes)))),
                 Unit::Bytes(bytes) => parsed(&bytes),
@@ -126,12 +126,15 @@ impl Decoder {
         self.end_run(&mut run, now, events);
     }
 
-    /// Takes that a terminal that gives its name or its keyboard protocol is of the kind that
-    /// marks pastes: tmux answers no question about that mode.
+    /// Learns whether the terminal marks pastes: by a paste, by its answer, or, since tmux does not
+    /// answer that, by any other answer of a terminal that is not old.
     fn learn(&mut self, event: &Event) {
         match event {
-            Event::Answer(Answer::Name(_) | Answer::Keyboard) => self.marks_pastes = true,
-            Event::Answer(Answer::MarksPastes(marks)) => self.marks_pastes = *marks,
+            Event::Input(Input::Paste(_)) => self.marks_pastes = Some(true),
+            Event::Answer(Answer::MarksPastes(marks)) => self.marks_pastes = Some(*marks),
+            Event::Answer(Answer::Name(_) | Answer::Keyboard) => {
+                self.marks_pastes.get_or_insert(true);
+            }
             _ => {}
         }
     }
@@ -150,7 +153,7 @@ impl Decoder {
             burst.last = now;
             return;
         }
-        if self.marks_pastes {
+        if self.marks_pastes == Some(true) {
             events.extend(run.into_iter().map(|key| Event::Input(Input::Key(key))));
             return;
         }
@@ -415,7 +418,7 @@ mod tests {
             assert_eq!(events.len(), 3, "{sign:?}");
         }
         let mut decoder = Decoder::default();
-        decoder.push(b"\x1bP>|old\x1b\\\x1b[?2004;0$y", Duration::ZERO);
+        decoder.push(b"\x1bP>|old\x1b\\\x1b[?2004;0$y\x1b[?1u", Duration::ZERO);
         assert_eq!(decoder.push(b"hi\r", Duration::from_millis(1)), [], "it waits for more");
     }
 

@@ -7,8 +7,7 @@ use crate::limits;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 /// Questions about the terminal: its name, whether it shows updates at once and marks pastes, its
-/// keyboard protocol.
-/// Every terminal answers the last one.
+/// keyboard protocol. Every terminal answers the last one.
 pub const QUESTIONS: &str = "\u{1b}[>0q\u{1b}[?2026$p\u{1b}[?2004$p\u{1b}[?u\u{1b}[c";
 
 /// The question about the colour of the background.

@@ -63,12 +63,17 @@ fn a_terminated_process_gives_the_terminal_back() {
     }
 }
 
+/// Returns the rows of a screen as one line: the terminal wraps long lines.
+fn joined(screen: &str) -> String {
+    screen.replace('\n', " ")
+}
+
 #[test]
 fn a_panic_of_the_screen_gives_the_terminal_back_and_names_the_session() {
     let home = Home::new();
     let Some(tmux) = open(&home) else { return };
     tmux.say("/panic screen");
-    let screen = tmux.wait_for("over=1");
+    let screen = joined(&tmux.wait_for("over=1"));
     assert!(screen.contains("to continue: tiller --session "), "{screen}");
     assert!(screen.contains("a defect in tiller") && screen.contains("on the terminal's thread"), "{screen}");
     assert!(!screen.contains("tiller was killed"), "{screen}");
@@ -81,8 +86,8 @@ fn a_panic_of_the_runtime_gives_the_terminal_back_and_names_the_session() {
     let Some(tmux) = open(&home) else { return };
     tmux.say("/panic driver");
     tmux.wait_for("over=101");
-    let screen = tmux.wait_for("The session is stored: tiller --session ");
-    assert!(screen.contains("on the runtime's"), "{screen}");
+    let screen = joined(&tmux.wait_for("The session is stored: tiller --session "));
+    assert!(screen.contains("on the runtime's thread"), "{screen}");
     tmux.key("Enter");
     assert_restored(&tmux, &home);
 }

@@ -1,8 +1,8 @@
 //! Flags of the command line that the interface begins with.
 
-use super::{Model, Tmux, model::Answer, open_with};
+use super::{Model, Tmux, open_with, sessions::stored};
 use crate::home::{Home, stderr};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x02\xd0";
 
@@ -17,18 +17,11 @@ fn open(arguments: &str) -> Option<(Model, Home, Tmux)> {
     Some((model, home, tmux))
 }
 
-/// Returns the parts of the last message of the user.
-fn parts(answer: &Answer) -> Vec<Value> {
-    let messages = answer.request["messages"].as_array().unwrap();
-    let last = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
-    last["content"].as_array().cloned().unwrap_or_else(|| vec![last["content"].clone()])
-}
-
 #[test]
 fn a_prompt_of_the_command_line_brings_its_image() {
     let Some((model, _home, tmux)) = open("--image dot.png 'what is this?'") else { return };
     let answer = model.next();
-    let sent = parts(&answer);
+    let sent = answer.parts();
     assert!(sent.iter().any(|part| part["text"] == "what is this?"), "{sent:?}");
     let image = sent.iter().find_map(|part| part["image_url"]["url"].as_str());
     assert!(image.is_some_and(|url| url.starts_with("data:image/png;base64,")), "{sent:?}");
@@ -43,7 +36,7 @@ fn an_image_without_a_prompt_waits_in_the_composer() {
     assert!(model.is_idle(), "nothing was sent");
     tmux.say("what is this?");
     let answer = model.next();
-    assert!(parts(&answer).iter().any(|part| part["type"] == "image_url"), "{:?}", parts(&answer));
+    assert!(answer.parts().iter().any(|part| part["type"] == "image_url"), "{:?}", answer.parts());
     answer.say("a dot");
 }
 
@@ -75,9 +68,7 @@ fn a_session_continues_in_a_copy() {
     assert!(messages.contains("remember 42"), "the copy has the history: {messages}");
     answer.say("42");
     tmux.wait_for("tiller  42");
-    let listed = home.run(&["sessions", "list", "--json"]);
-    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
-    assert_eq!(listed["items"].as_array().map(Vec::len), Some(2), "{listed}");
+    assert_eq!(stored(&home).len(), 2);
 }
 
 #[test]

@@ -109,17 +109,21 @@ impl Answer {
         assert_eq!(self.stream.read(&mut [0; 1]).unwrap_or_default(), 0, "the client went on");
     }
 
-    /// Returns the last text that the user wrote.
-    pub(super) fn prompt(&self) -> String {
+    /// Returns the parts of the last message of the user.
+    pub(super) fn parts(&self) -> Vec<Value> {
         let messages = self.request["messages"].as_array().unwrap().iter();
         let content = &messages.rev().find(|message| message["role"] == "user").unwrap()["content"];
         match content.as_array() {
-            Some(parts) => {
-                let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
-                texts.last().copied().unwrap_or_default().to_owned()
-            }
-            None => content.as_str().unwrap_or_default().to_owned(),
+            Some(parts) => parts.clone(),
+            None => vec![json!({ "type": "text", "text": content })],
         }
+    }
+
+    /// Returns the last text that the user wrote.
+    pub(super) fn prompt(&self) -> String {
+        let parts = self.parts();
+        let text = parts.iter().rev().find_map(|part| part["text"].as_str());
+        text.unwrap_or_default().to_owned()
     }
 
     fn event(&mut self, delta: &Value, reason: Option<&str>) {

@@ -1,6 +1,6 @@
 //! Sessions that are found, continued and copied in the interface.
 
-use super::{Model, READY, Tmux, open_model};
+use super::{Model, READY, Tmux, model::Answer, open_model};
 use crate::home::{Home, stdout};
 use serde_json::Value;
 
@@ -9,6 +9,14 @@ fn converse(model: &Model, tmux: &Tmux, prompt: &str, answer: &str) {
     tmux.say(prompt);
     model.next().say(answer);
     tmux.wait_for(&format!("tiller  {answer}"));
+}
+
+/// Asks the model again, in a session that has the first prompt.
+fn ask_again(model: &Model, tmux: &Tmux) -> Answer {
+    tmux.say("which number?");
+    let answer = model.next();
+    assert!(answer.request["messages"].to_string().contains("remember forty-two"), "{}", answer.request);
+    answer
 }
 
 /// Leaves the interface, so that the next one begins on an empty screen.
@@ -20,7 +28,7 @@ fn leave(tmux: &Tmux) {
 }
 
 /// Returns the ids of the stored sessions.
-fn stored(home: &Home) -> Vec<String> {
+pub(super) fn stored(home: &Home) -> Vec<String> {
     let listed: Value = serde_json::from_str(&stdout(&home.run(&["sessions", "list", "--json"]))).unwrap();
     let ids = listed["items"].as_array().unwrap().iter();
     ids.map(|session| session["session_id"].as_str().unwrap().to_owned()).collect()
@@ -35,14 +43,28 @@ fn the_list_of_sessions_opens_the_chosen_one() {
     tmux.wait("the session in the list", |screen| screen.contains("remember forty-two"));
     tmux.key("Enter");
     tmux.wait_for("tiller  noted it");
-    tmux.say("which number?");
-    let answer = model.next();
-    assert!(answer.request["messages"].to_string().contains("remember forty-two"), "{}", answer.request);
+    let answer = ask_again(&model, &tmux);
     answer.say("42");
     tmux.wait_for("tiller  42");
     tmux.key("C-d");
     tmux.wait_for("over=0");
     assert_eq!(stored(&home).len(), 1, "the session went on");
+}
+
+#[test]
+fn flags_apply_to_the_session_that_is_chosen() {
+    let Some((model, home, tmux)) = open_model() else { return };
+    converse(&model, &tmux, "remember forty-two", "noted it");
+    leave(&tmux);
+    tmux.shell("$TILLER --resume --fork -m fake/blind; echo over=$?");
+    tmux.wait_for("remember forty-two");
+    tmux.key("Enter");
+    tmux.wait_for("tiller  noted it");
+    let answer = ask_again(&model, &tmux);
+    assert_eq!(answer.request["model"], "blind");
+    answer.say("42");
+    tmux.wait_for("tiller  42");
+    assert_eq!(stored(&home).len(), 2, "it went on in a copy");
 }
 
 #[test]
@@ -52,9 +74,7 @@ fn fork_goes_on_in_a_copy_and_leaves_the_session_as_it_was() {
     let before = stored(&home);
     tmux.say("/fork");
     tmux.wait_for("the session is open");
-    tmux.say("which number?");
-    let answer = model.next();
-    assert!(answer.request["messages"].to_string().contains("remember forty-two"), "{}", answer.request);
+    let answer = ask_again(&model, &tmux);
     answer.say("just 42");
     tmux.wait_for("tiller  just 42");
     tmux.key("C-d");

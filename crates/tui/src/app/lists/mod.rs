@@ -36,6 +36,7 @@ const PAGE: usize = 10;
 impl App {
     /// Shows the list of sessions before anything else.
     pub fn choose_session(&mut self) -> Vec<Effect> {
+        self.choosing = true;
         self.list_sessions("")
     }
 
@@ -64,13 +65,7 @@ impl App {
         Effect::Request(Request::ListSessions { words, everywhere: self.everywhere })
     }
 
-    pub(super) fn sessions_listed(&mut self, mut sessions: Vec<ListedSession>) {
-        if let Some(open) = &self.session
-            && self.transcript.cells().is_empty()
-        {
-            // The new session that `--resume` begins behind the list is not one to choose.
-            sessions.retain(|session| session.record.id != open.id);
-        }
+    pub(super) fn sessions_listed(&mut self, sessions: Vec<ListedSession>) {
         let open = self.session.as_ref().map(|session| session.id.clone());
         let (today, everywhere) = (self.today, self.everywhere);
         let Overlay::List(list) = &mut self.overlay else { return };
@@ -211,6 +206,7 @@ impl App {
                 let Some(ListedSession { record, .. }) = sessions.get(index) else { return Vec::new() };
                 let id = record.id.clone();
                 match how {
+                    How::Open | How::Default if self.choosing => Request::Open(Which::First(Some(id))),
                     How::Open | How::Default => Request::Open(Which::Stored { id, take_over: false }),
                     How::Fork => Request::Open(Which::Fork(id)),
                     How::Rename => {
