@@ -75,8 +75,14 @@ impl Cli {
     pub(crate) fn wishes(&self) -> crate::answer::Wishes {
         let pages = match &self.command {
             Some(Command::Sessions(
-                SessionsCommand::List { pages, .. } | SessionsCommand::Search { pages, .. },
-            )) => Some(pages),
+                SessionsCommand::List { pages, .. }
+                | SessionsCommand::Show { pages, .. }
+                | SessionsCommand::Search { pages, .. },
+            ))
+            | Some(Command::Memory(
+                MemoryCommand::List { pages, .. } | MemoryCommand::Search { pages, .. },
+            ))
+            | Some(Command::Permissions(PermissionsCommand::Log { pages, .. })) => Some(pages),
             _ => None,
         };
         crate::answer::Wishes { lines: pages.is_some_and(|pages| pages.jsonl), ..self.globals.wishes() }
@@ -353,6 +359,16 @@ pub(crate) enum SessionsCommand {
     Show {
         /// The session's id.
         id: String,
+        /// Maximum number of events with --json and --jsonl.
+        #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        limit: u32,
+        #[command(flatten)]
+        pages: Pages,
+    },
+    /// Create a session that begins with the history of another.
+    Fork {
+        /// The session's id.
+        id: String,
     },
     /// Export a session: as JSON that `import` reads, or as a document.
     Export {
@@ -475,6 +491,11 @@ pub(crate) enum PermissionsCommand {
         /// The session.
         #[arg(long, value_name = "ID")]
         session: Option<String>,
+        /// Maximum number of results.
+        #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        limit: u32,
+        #[command(flatten)]
+        pages: Pages,
     },
 }
 

@@ -1,22 +1,57 @@
 //! `tiller permissions`: explains a decision, and lists the decisions of a session.
 
 use crate::{
-    answer::Console,
+    answer::{Answer, Console, Failure, Kind, Page, numbered},
     args::PermissionsCommand,
     exit::Exit,
     options::Options,
-    screen,
     sessions::resolve_session_id,
     wiring::{self, App},
 };
 use agent::{
-    ExplainedAs, ListQuery, PermissionOutcome, Redactor, Runtime, SessionEvent, SessionId, explain,
-    explained_as,
+    ExplainedAs, ListQuery, PermissionOutcome, Runtime, SessionEvent, SessionId, explain, explained_as,
+    sanitise,
 };
-use anyhow::{Context, Result};
-use serde_json::json;
-use std::{collections::HashMap, io::Write, sync::Arc};
+use anyhow::Result;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::{collections::HashMap, sync::Arc};
 use system::AbsPath;
+
+/// How the rules decide.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Explained {
+    /// What would be done: read, write, fetch or run.
+    action: &'static str,
+    /// The path, the URL or the command.
+    subject: String,
+    /// What each rule says, in the order in which they are asked.
+    steps: Vec<ExplainedStep>,
+}
+
+/// What one rule says.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ExplainedStep {
+    /// The name of the rule.
+    rule: String,
+    /// What it says; `-` if it has no opinion.
+    says: String,
+}
+
+/// A decision of a session.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Decision {
+    /// The id of the session.
+    session_id: String,
+    /// The id of the tool call.
+    call: String,
+    /// The title of the tool call.
+    title: String,
+    /// The decision: allowed, always, refused, never or cancelled.
+    outcome: &'static str,
+    /// The rule that decided.
+    rule: String,
+}
 
 /// Runs `tiller permissions`.
 pub(crate) async fn run(
@@ -24,7 +59,6 @@ pub(crate) async fn run(
     app: &App,
     options: &Options,
     cwd: &AbsPath,
-    redactor: &Redactor,
     command: PermissionsCommand,
 ) -> Result<Exit> {
     match command {
@@ -32,38 +66,51 @@ pub(crate) async fn run(
             let system = wiring::local_system(options);
             let settings = app.runtime.settings_in(cwd).await?;
             let chain = explain(&settings, Arc::clone(&system), cwd, &what, write).await;
-            let mut stdout = screen::stdout();
-            let kind = match explained_as(system.as_ref(), cwd, &what, write).await {
-                ExplainedAs::Path if write => "write the file",
-                ExplainedAs::Path => "read the file",
-                ExplainedAs::Url => "fetch the URL",
-                ExplainedAs::Command => "run the command",
+            let kind = explained_as(system.as_ref(), cwd, &what, write).await;
+            let (id, verb) = match kind {
+                ExplainedAs::Path if write => ("write", "write the file"),
+                ExplainedAs::Path => ("read", "read the file"),
+                ExplainedAs::Url => ("fetch", "fetch the URL"),
+                ExplainedAs::Command => ("run", "run the command"),
             };
-            writeln!(stdout, "{:<18} {kind} {}", "subject", redactor.shown(&what))?;
+            let mut text = format!("{:<18} {verb} {what}\n", "subject");
             for step in &chain {
-                writeln!(stdout, "{:<18} {}", step.rule, step.says)?;
+                text += &format!("{:<18} {}\n", step.rule, step.says);
             }
-            Ok(Exit::Ok)
+            let steps = chain.into_iter().map(|step| ExplainedStep { rule: step.rule, says: step.says });
+            let explained = Explained { action: id, subject: what, steps: steps.collect() };
+            console.print(Answer::new(explained, sanitise(&text)))
         }
-        PermissionsCommand::Log { session } => {
+        PermissionsCommand::Log { session, limit, pages } => {
             let id = match session {
                 Some(id) => resolve_session_id(&app.runtime, &id, cwd).await?,
                 None => last(&app.runtime, cwd).await?,
             };
-            log(&app.runtime, &id, redactor, console.is_json()).await
+            let skipped = numbered(pages.after.as_deref())?;
+            log(console, &app.runtime, &id, (skipped, limit as usize)).await
         }
     }
 }
 
 async fn last(runtime: &Arc<Runtime>, cwd: &AbsPath) -> Result<SessionId> {
     let page = runtime.list(ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() }).await?;
-    Ok(page.sessions.into_iter().next().with_context(|| format!("no session in {cwd}; pass --session"))?.id)
+    let last = page.sessions.into_iter().next();
+    let none = || {
+        Failure::new(Kind::NotFound, format!("no session was begun in {cwd}"))
+            .hint("--session ID names a session of another directory")
+            .next("tiller sessions list")
+    };
+    Ok(last.ok_or_else(none)?.id)
 }
 
-async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bool) -> Result<Exit> {
+async fn log(
+    console: &Console,
+    runtime: &Runtime,
+    id: &SessionId,
+    (skipped, limit): (usize, usize),
+) -> Result<Exit> {
     let mut titles: HashMap<String, String> = HashMap::new();
-    let mut lines = Vec::new();
-    let session = id.as_str();
+    let mut found = Vec::new();
     runtime
         .replay(id, &mut |event| match event {
             SessionEvent::ToolCall(update) => {
@@ -71,23 +118,26 @@ async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bo
                     titles.insert(update.id.to_string(), title.clone());
                 }
             }
-            SessionEvent::PermissionResolved { id, outcome, rule } => {
-                let call = id.to_string();
+            SessionEvent::PermissionResolved { id: call, outcome, rule } => {
+                let call = call.to_string();
                 let title = titles.get(&call).cloned().unwrap_or_default();
-                let outcome_word = word(*outcome);
-                lines.push(match as_json {
-                    true => redactor
-                        .json_line(json!({ "session_id": session, "call": call, "title": title, "outcome": outcome_word, "rule": rule })),
-                    false => redactor.shown(&format!("{call:<9} {outcome_word:<13} {rule:<17} {title}")),
+                let session_id = id.to_string();
+                found.push(Decision {
+                    session_id,
+                    call,
+                    title,
+                    outcome: word(*outcome),
+                    rule: rule.to_string(),
                 });
             }
             _ => {}
         })
         .await?;
-    let mut stdout = screen::stdout();
-    // A closed stdout is not an error: the reader has taken as much as it wanted.
-    lines.iter().try_for_each(|line| writeln!(stdout, "{line}")).ok();
-    Ok(Exit::Ok)
+    let line = |decision: &Decision| {
+        let Decision { call, outcome, rule, title, .. } = decision;
+        sanitise(&format!("{call:<9} {outcome:<13} {rule:<17} {title}")) + "\n"
+    };
+    console.page(Page::ranked(found, skipped, limit), Decision::clone, line)
 }
 
 fn word(outcome: PermissionOutcome) -> &'static str {

@@ -1,7 +1,7 @@
 //! `tiller lua` and `tiller mcp lua`: runs scripts without an agent.
 
 use crate::{
-    answer::Console,
+    answer::{Answer, Console, Failure, Kind},
     args::ScriptArgs,
     environment::{self, Environment},
     exit::Exit,
@@ -11,14 +11,29 @@ use crate::{
     options::Options,
     wiring,
 };
-use agent::{AnyTool, Redactor};
+use agent::{AnyTool, sanitise};
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use lua::{Function, FunctionKind, Functions, MEGABYTE, Query, Report, RunLimits, Script};
-use serde_json::{Value, json};
-use std::{io::Write, sync::Arc, time::Duration};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
+
+/// The result of a script.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ScriptRun {
+    /// What it printed.
+    output: String,
+    /// What it returned, as a text; null without a value.
+    value: Option<String>,
+    /// How long it took, in milliseconds.
+    duration_ms: f64,
+    /// The most memory that it held, in bytes.
+    memory_bytes: u64,
+}
 
 /// Which functions a script can call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +82,7 @@ pub(crate) async fn run(
     );
     let report = run_script(&direct, callable, functions, script).await;
     direct.close().await;
-    print(&report, environment.redactor(), console.is_json())?;
-    Ok(if report.error.is_some() { Exit::Error } else { Exit::Ok })
+    print(console, report)
 }
 
 /// Runs a script with the given servers and integrations. Dropping the future stops the script.
@@ -126,26 +140,22 @@ fn global(arg: &str) -> Result<(String, Value)> {
     Ok((name.to_owned(), value))
 }
 
-fn print(report: &Report, redactor: &Redactor, json: bool) -> Result<()> {
-    let mut stdout = crate::screen::stdout();
-    if json {
-        let report = json!({
-            "success": report.error.is_none(),
-            "output": report.output,
-            "value": report.value,
-            "error": report.error,
-            "duration_ms": report.took.as_secs_f64() * 1e3,
-            "memory_bytes": report.memory,
-        });
-        writeln!(stdout, "{}", redactor.json_line(report))?;
-        return Ok(());
-    }
-    stdout.write_all(redactor.shown(&report.output).as_bytes())?;
+/// Prints what a script printed and returned. Its output is also printed if it failed.
+fn print(console: &Console, report: Report) -> Result<Exit> {
+    let mut text = report.output.clone();
     if let Some(value) = &report.value {
-        writeln!(stdout, "{}", redactor.shown(value))?;
+        text += &format!("{value}\n");
     }
-    if let Some(error) = &report.error {
-        writeln!(crate::screen::stderr(), "tiller: {}", redactor.shown(error))?;
+    let ran = ScriptRun {
+        output: report.output,
+        value: report.value,
+        duration_ms: report.took.as_secs_f64() * 1e3,
+        memory_bytes: report.memory as u64,
+    };
+    let answer = Answer::new(ran, sanitise(&text));
+    let Some(error) = report.error else { return console.print(answer) };
+    if !console.is_json() {
+        crate::screen::note(&format!("tiller: {error}"));
     }
-    Ok(())
+    console.print(answer.failed(Failure::new(Kind::Usage, error)))
 }

@@ -123,7 +123,7 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
             let Resolved { settings, options, cwd, .. } =
                 resolve_settings(environment, Flags::default()).await?;
             let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
-            permissions::run(console, &app, &options, &cwd, environment.redactor(), command).await
+            permissions::run(console, &app, &options, &cwd, command).await
         }
         Some(Command::Trust(args)) => {
             // Trust can also be revoked for a directory that no longer exists.

@@ -5,15 +5,19 @@ use crate::failure::{Failure, Kind};
 use crate::{
     auth::{AccountList, LoggedIn},
     doctor::DoctorReport,
+    memory::rows::{Imported, MemoryChanges, MemoryRow, MemoryTrust, Recalled},
     models::{ModelList, Refreshed},
+    permissions::{Decision, Explained},
     providers::{ProviderChange, ProviderList, ProviderRemoval, ProviderStatusList},
+    scripts::ScriptRun,
     secrets::commands::{SecretChange, SecretList, SecretStatus},
-    sessions::{HitRow, SessionChange, SessionRow},
+    sessions::{Exported, HitRow, RepairReport, Rewound, SessionChange, SessionRow, TurnRow},
     settings_commands::{
         Applied, Edited, ExampleList, OptionList, PathList, SetAnswer, SettingAnswer, SettingList,
         ShownConfig, UnsetAnswer,
     },
     setup::{Forgotten, SetupAnswer},
+    trust::{Folder, FolderList},
 };
 use anyhow::Result;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
@@ -68,6 +72,39 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<SessionChange>("sessions unarchive"),
     described::<SessionChange>("sessions rename"),
     described::<SessionChange>("sessions delete"),
+    described::<Page<Value>>("sessions show"),
+    described::<SessionChange>("sessions fork"),
+    described::<Exported>("sessions export"),
+    described::<SessionChange>("sessions import"),
+    described::<Page<TurnRow>>("sessions rewind"),
+    described::<Rewound>("sessions rewind --to"),
+    described::<RepairReport>("sessions repair"),
+    described::<Page<MemoryRow>>("memory list"),
+    described::<Recalled>("memory list --prompt"),
+    described::<Page<MemoryRow>>("memory search"),
+    described::<MemoryRow>("memory show"),
+    described::<MemoryChanges>("memory add"),
+    described::<MemoryChanges>("memory edit"),
+    described::<MemoryChanges>("memory pin"),
+    described::<MemoryChanges>("memory unpin"),
+    described::<MemoryChanges>("memory forget"),
+    described::<Page<MemoryRow>>("memory export"),
+    described::<Imported>("memory import"),
+    described::<MemoryTrust>("memory trust"),
+    described::<Explained>("permissions explain"),
+    described::<Page<Decision>>("permissions log"),
+    described::<Folder>("trust"),
+    described::<FolderList>("trust --list"),
+    described::<crate::skills::SkillList>("skills list"),
+    described::<crate::skills::SkillAnswer>("skills show"),
+    described::<crate::skills::CheckedSkills>("skills validate"),
+    described::<crate::web::WebState>("web status"),
+    described::<crate::web::WebState>("web doctor"),
+    described::<crate::web::FetchedPage>("web fetch"),
+    described::<crate::web::WebResults>("web search"),
+    described::<crate::web::WebConfigured>("web configure"),
+    described::<ScriptRun>("lua run"),
+    described::<ScriptRun>("mcp lua"),
     described::<crate::install::Installed>("install"),
     described::<crate::install::Editors>("install --list"),
     described::<crate::help::Help>("help"),
@@ -138,6 +175,8 @@ impl CommandSchema {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Cli;
+    use clap::{Command, CommandFactory as _};
 
     #[test]
     fn every_object_begins_with_its_version_and_its_success() {
@@ -151,6 +190,41 @@ mod tests {
                 one.command
             );
         }
+    }
+
+    /// Commands that print no object: a protocol, a script, a document, or an answer of a server.
+    const OTHERS: &[&str] = &[
+        "acp",
+        "demo",
+        "completions",
+        "config schema",
+        "schema native",
+        "schema settings",
+        "schema cli",
+        "mcp serve",
+    ];
+
+    /// Groups whose answers are not described yet.
+    const UNDESCRIBED: &[&str] = &["mcp ", "integrations "];
+
+    #[test]
+    fn every_command_has_a_schema() {
+        fn check(command: &Command, name: &str, missing: &mut Vec<String>) {
+            let below: Vec<_> = command.get_subcommands().filter(|below| !below.is_hide_set()).collect();
+            for inner in &below {
+                check(inner, format!("{name} {}", inner.get_name()).trim_start(), missing);
+            }
+            let described = ALL.iter().any(|one| one.command == name) || OTHERS.contains(&name);
+            if below.is_empty() && !described && !UNDESCRIBED.iter().any(|group| name.starts_with(group)) {
+                missing.push(name.to_owned());
+            }
+        }
+        let mut root = Cli::command();
+        root.build();
+        let mut missing = Vec::new();
+        check(&root, "", &mut missing);
+        missing.retain(|name| !name.starts_with("help "));
+        assert_eq!(missing, Vec::<String>::new());
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller demo", &["tiller demo", "tiller demo --project . --prompt 'show README.md lines 1-5'"]),
     ("tiller sessions list", &["tiller sessions list --cwd . --json"]),
     ("tiller sessions show", &["tiller sessions show ID"]),
+    ("tiller sessions fork", &["tiller sessions fork ID"]),
     ("tiller sessions export", &["tiller sessions export ID --format markdown > session.md"]),
     ("tiller sessions import", &["tiller sessions import session.json --cwd ~/project"]),
     ("tiller sessions archive", &["tiller sessions archive ID"]),

@@ -1,5 +1,6 @@
 //! The commands of `tiller memory`.
 
+use super::Pages;
 use agent::{MemoryClass, MemoryId, MemoryKind};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -33,8 +34,10 @@ pub(crate) enum MemoryCommand {
     List {
         #[command(flatten)]
         filter: MemoryFilter,
+        #[command(flatten)]
+        pages: Pages,
         /// Print what a new session with this first prompt is sent.
-        #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["all", "kind", "class", "expired", "limit", "json"])]
+        #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["all", "kind", "class", "expired", "limit", "after", "jsonl"])]
         prompt: Option<String>,
     },
     /// Show a memory.
@@ -49,6 +52,8 @@ pub(crate) enum MemoryCommand {
         words: Vec<String>,
         #[command(flatten)]
         filter: MemoryFilter,
+        #[command(flatten)]
+        pages: Pages,
     },
     /// Save a memory.
     Add {

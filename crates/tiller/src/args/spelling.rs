@@ -38,6 +38,20 @@ pub(super) fn spelled(mut arguments: Vec<String>, root: &Command) -> Result<Vec<
     if let Some((_, why, next)) = RESERVED.iter().find(|(name, ..)| *name == first) {
         return Err(Failure::new(Kind::NotAvailable, *why).next(*next));
     }
+    let following = arguments.get(at + 1).map(String::as_str);
+    match (first, parts.len(), following) {
+        ("mcp", 1, Some("examples")) => {
+            return Ok(replaced(arguments, at, 2, words(&["mcp", "preset", "list"])));
+        }
+        ("mcp", 1, Some("gateway")) => {
+            let verb = arguments.get(at + 2).is_some_and(|word| !word.starts_with('-'));
+            return Ok(replaced(arguments, at, if verb { 3 } else { 2 }, words(&["mcp", "serve"])));
+        }
+        ("mcp", 1, Some(word)) if word.starts_with("gateway:") => {
+            return Ok(replaced(arguments, at, 2, words(&["mcp", "serve"])));
+        }
+        _ => {}
+    }
     let parts = match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["smoke", "startup"] => words(&["doctor", "--startup"]),
         ["mcp", "gateway", ..] => words(&["mcp", "serve"]),
@@ -104,6 +118,10 @@ mod tests {
             ("tiller mcp:files read_file --arg a=b", "tiller mcp call files.read_file --arg a=b"),
             ("tiller mcp:files", "tiller mcp tools files"),
             ("tiller mcp:gateway:start", "tiller mcp serve"),
+            ("tiller mcp gateway", "tiller mcp serve"),
+            ("tiller mcp gateway:start --upstream x", "tiller mcp serve --upstream x"),
+            ("tiller mcp gateway start --upstream x", "tiller mcp serve --upstream x"),
+            ("tiller mcp examples --json", "tiller mcp preset list --json"),
             ("tiller mcp:examples", "tiller mcp preset list"),
             ("tiller fix:typo", "tiller fix:typo"),
             ("tiller -p a:b", "tiller -p a:b"),

@@ -1,14 +1,14 @@
 //! `tiller memory edit`: opens the user's editor on a memory.
 
-use super::{Store, form, rows};
-use crate::{editor, environment::Environment, streams};
+use super::{Store, form};
+use crate::{editor, environment::Environment};
 use agent::{Memory, MemoryId};
 use anyhow::{Context as _, Result, bail};
-use std::io::Write as _;
 use system::{AbsPath, LocalSystem, System as _, TemporaryDirectory};
 
-/// Opens the editor on the form of a memory, and stores what it saved.
-pub(super) async fn run(store: &Store, environment: &Environment, id: MemoryId) -> Result<()> {
+/// Opens the editor on the form of a memory, and stores what it saved. Returns the changed memory;
+/// `None` if the text is as it was.
+pub(super) async fn run(store: &Store, environment: &Environment, id: MemoryId) -> Result<Option<Memory>> {
     let memory = store.get(id).await?;
     let directory = TemporaryDirectory::new()?;
     let file = AbsPath::from_os(directory.path())?.join("memory.md");
@@ -17,19 +17,16 @@ pub(super) async fn run(store: &Store, environment: &Environment, id: MemoryId) 
     system.write(&file, before.as_bytes()).await?;
     editor::open(environment, &file)?;
     let after = String::from_utf8(system.read(&file).await?).context("the text is not UTF-8")?;
-    let mut stdout = streams::stdout();
     if after == before {
-        writeln!(stdout, "Nothing was changed.")?;
-        return Ok(());
+        return Ok(None);
     }
     match apply(store, &memory, &after).await {
-        Ok(changed) => writeln!(stdout, "{}", rows::done("Updated", &changed))?,
+        Ok(changed) => Ok(Some(changed)),
         Err(error) => {
             let kept = directory.keep();
             bail!("{error:#}; nothing was changed, and your text is in {}", kept.join("memory.md").display());
         }
     }
-    Ok(())
 }
 
 async fn apply(store: &Store, memory: &Memory, text: &str) -> Result<Memory> {

@@ -9,8 +9,8 @@ mod transfer;
 pub(crate) use project::find_project;
 
 use crate::{
-    answer::Console,
-    args::{MemoryCommand, MemoryFilter},
+    answer::{Answer, Console, Page, numbered},
+    args::{MemoryCommand, MemoryFilter, Pages},
     environment::Environment,
     exit::Exit,
     options::Options,
@@ -20,11 +20,12 @@ use crate::{
 use agent::{
     Expiry, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, Memories, Memory, MemoryAuthor, MemoryChange,
     MemoryDraft, MemoryId, MemoryOptions, MemoryQuery, MemoryScope, ProjectMemories, Redactor, Runtime,
-    Stored,
+    Stored, sanitise,
 };
 use anyhow::{Context as _, Result, bail};
+use rows::MemoryRow;
 use std::{
-    io::{BufRead as _, IsTerminal as _, Read as _, Write as _},
+    io::{BufRead as _, Read as _, Write as _},
     sync::Arc,
 };
 use system::AbsPath;
@@ -45,34 +46,33 @@ pub(crate) async fn run(
     directory: &AbsPath,
     command: MemoryCommand,
 ) -> Result<Exit> {
-    let json = console.is_json();
     let store = Store::new(runtime, options, environment.redactor(), directory)?;
-    let mut stdout = screen::stdout();
     match command {
-        MemoryCommand::List { filter, prompt: None } => {
-            let found = store.find(&filter, String::new()).await?;
-            if found.is_empty() && !json {
+        MemoryCommand::List { filter, prompt: None, pages } => {
+            let page = store.page(&filter, String::new(), &pages).await?;
+            if page.items.is_empty() && !console.is_json() {
                 console.note("No memories are stored; `tiller memory add` creates one.");
             }
-            print(&found, filter.all, json, environment.redactor())?;
+            print(console, page, filter.all)
         }
-        MemoryCommand::List { prompt: Some(prompt), .. } => match store.recalled(&prompt, options).await? {
-            Some(text) => writeln!(stdout, "{text}")?,
-            None => console.note("A new session here is sent no memories."),
-        },
+        MemoryCommand::List { prompt: Some(prompt), .. } => {
+            let text = store.recalled(&prompt, options).await?;
+            if text.is_none() && !console.is_json() {
+                console.note("A new session here is sent no memories.");
+            }
+            let shown = text.as_deref().map(|text| sanitise(text) + "\n").unwrap_or_default();
+            console.print(Answer::new(rows::Recalled { text }, shown))
+        }
         MemoryCommand::Show { id } => {
             let memory = store.get(id).await?;
-            match json {
-                true => print(&[memory], true, true, environment.redactor())?,
-                false => writeln!(stdout, "{}", rows::full(&memory))?,
-            }
+            console.print(Answer::new(MemoryRow::of(&memory), sanitise(&rows::full(&memory)) + "\n"))
         }
-        MemoryCommand::Search { words, filter } => {
-            let found = store.find(&filter, words.join(" ")).await?;
-            if found.is_empty() && !json {
+        MemoryCommand::Search { words, filter, pages } => {
+            let page = store.page(&filter, words.join(" "), &pages).await?;
+            if page.items.is_empty() && !console.is_json() {
                 console.note("Nothing was found. Each word must occur, whole or as its beginning.");
             }
-            print(&found, filter.all, json, environment.redactor())?;
+            print(console, page, filter.all)
         }
         MemoryCommand::Add { title, content, kind, class, pin, expires_days } => {
             let content = match content.as_str() {
@@ -89,29 +89,62 @@ pub(crate) async fn run(
                 ..MemoryDraft::default()
             };
             let memory = store.here().save(draft, MemoryAuthor::User).await?;
-            writeln!(stdout, "{}", rows::done("Saved", &memory))?;
+            changed(console, "saved", &[memory])
         }
-        MemoryCommand::Edit { id } => edit::run(&store, environment, id).await?,
-        MemoryCommand::Pin { id } => writeln!(stdout, "{}", store.pin(id, true).await?)?,
-        MemoryCommand::Unpin { id } => writeln!(stdout, "{}", store.pin(id, false).await?)?,
-        MemoryCommand::Forget { ids } => {
-            for id in ids {
-                let memory = store.get(id).await?;
-                store.memories.forget(id).await?;
-                writeln!(stdout, "{}", rows::done("Forgot", &memory))?;
+        MemoryCommand::Edit { id } => match edit::run(&store, environment, id).await? {
+            Some(memory) => changed(console, "updated", &[memory]),
+            None => {
+                console.note("Nothing was changed.");
+                changed(console, "unchanged", &[])
             }
+        },
+        MemoryCommand::Pin { id } => changed(console, "pinned", &[store.pin(id, true).await?]),
+        MemoryCommand::Unpin { id } => changed(console, "unpinned", &[store.pin(id, false).await?]),
+        MemoryCommand::Forget { ids } => {
+            // Every number is checked before the first memory is gone.
+            let mut memories = Vec::new();
+            for id in ids {
+                memories.push(store.get(id).await?);
+            }
+            for memory in &memories {
+                store.memories.forget(memory.id).await?;
+            }
+            changed(console, "forgotten", &memories)
         }
         MemoryCommand::Export { all } => {
             let filter = MemoryFilter { all, expired: true, ..MemoryFilter::default() };
+            let found = store.find(&filter, String::new()).await?;
+            if console.is_json() {
+                return print(console, Page { items: found, next: None }, all);
+            }
             let mut stdout = RedactingWriter::new(streams::stdout(), environment.redactor().clone());
-            transfer::export(&store.find(&filter, String::new()).await?, &mut stdout)?;
+            transfer::export(&found, &mut stdout)?;
+            Ok(Exit::Ok)
         }
         MemoryCommand::Import { file, here } => {
-            transfer::import(&store, directory, &file, here, &mut stdout).await?;
+            let (saved, known) = transfer::import(&store, directory, &file, here).await?;
+            let mut text = lines("saved", &saved);
+            text += &format!("{} saved, {known} were there already\n", saved.len());
+            let saved = saved.iter().map(MemoryRow::of).collect();
+            console.print(Answer::new(rows::Imported { saved, known }, text))
         }
-        MemoryCommand::Trust { revoke, yes } => store.trust(options, revoke, yes).await?,
+        MemoryCommand::Trust { revoke, yes } => {
+            let (project, trusted) = store.trust(console, options, revoke, yes).await?;
+            console.print(Answer::new(rows::MemoryTrust { project, trusted }, String::new()))
+        }
     }
-    Ok(Exit::Ok)
+}
+
+/// Reports what was done with memories.
+fn changed(console: &Console, done: &'static str, memories: &[Memory]) -> Result<Exit> {
+    let text = lines(done, memories);
+    let memories = memories.iter().map(MemoryRow::of).collect();
+    console.print(Answer::new(rows::MemoryChanges { done, memories }, text))
+}
+
+/// Returns a line for each memory with what was done with it.
+fn lines(done: &str, memories: &[Memory]) -> String {
+    memories.iter().map(|memory| sanitise(&rows::done(done, memory)) + "\n").collect()
 }
 
 impl Store {
@@ -167,11 +200,20 @@ impl Store {
         Ok(recalled.map(|recalled| recalled.text))
     }
 
-    async fn pin(&self, id: MemoryId, pinned: bool) -> Result<String> {
+    /// Returns a page of what [`Store::find`] finds.
+    async fn page(&self, filter: &MemoryFilter, text: String, pages: &Pages) -> Result<Page<Memory>> {
+        let skipped: usize = numbered(pages.after.as_deref())?;
+        let limit = filter.limit.unwrap_or(MEMORIES_LISTED);
+        // One more shows whether there are more.
+        let filter = MemoryFilter { limit: Some(skipped.saturating_add(limit + 1)), ..filter.clone() };
+        Ok(Page::ranked(self.find(&filter, text).await?, skipped, limit))
+    }
+
+    async fn pin(&self, id: MemoryId, pinned: bool) -> Result<Memory> {
         let memory = self.get(id).await?;
         let note = Some(agent::MemoryNote { pinned, ..memory.note });
         self.memories.change(id, MemoryChange { note, ..MemoryChange::default() }).await?;
-        Ok(rows::done(if pinned { "Pinned" } else { "Unpinned" }, &self.get(id).await?))
+        self.get(id).await
     }
 
     /// Replaces a memory of any project by an edited form.
@@ -194,46 +236,57 @@ impl Store {
         }
     }
 
-    /// Shows what trust would send to models, asks, and trusts; or revokes the trust.
-    async fn trust(&self, options: &Options, revoke: bool, yes: bool) -> Result<()> {
-        let mut stdout = screen::stdout();
+    /// Shows what trust would send to models, asks, and trusts; or revokes the trust. Returns the
+    /// project, and whether it is trusted.
+    async fn trust(
+        &self,
+        console: &Console,
+        options: &Options,
+        revoke: bool,
+        yes: bool,
+    ) -> Result<(String, bool)> {
+        // For programs only the result is printed.
+        let say = |text: &str| match console.is_json() {
+            true => Ok(()),
+            false => screen::stdout().write_all((text.to_owned() + "\n").as_bytes()),
+        };
         let memories = self.here();
         let project = memories.project();
         if revoke {
             let was = project::distrust(&options.directories, project).await?;
             let result =
                 if was { "is not trusted with memories any more" } else { "was not trusted with memories" };
-            writeln!(stdout, "{project} {result}")?;
-            return Ok(());
+            say(&format!("{project} {result}"))?;
+            return Ok((project.to_string(), false));
         }
         let found = self.find(&MemoryFilter::default(), String::new()).await?;
         let of_project: Vec<_> = found.iter().filter(|memory| memory.project.is_some()).collect();
-        writeln!(
-            stdout,
+        say(&format!(
             "In {project}, models may then save memories without asking, also those for every project, and these are sent to them:"
-        )?;
+        ))?;
         if of_project.is_empty() {
-            writeln!(stdout, "  none yet")?;
+            say("  none yet")?;
         }
         for memory in of_project {
             let content = memory.note.content.replace('\n', "\n    ");
-            writeln!(stdout, "  {}\n    {content}", rows::line(memory, false))?;
+            say(&format!("  {}\n    {content}", rows::line(memory, false)))?;
         }
-        if !yes && !agrees(&mut stdout)? {
-            writeln!(stdout, "Nothing is trusted.")?;
-            return Ok(());
+        if !yes && !agrees(console)? {
+            say("Nothing is trusted.")?;
+            return Ok((project.to_string(), false));
         }
         project::trust(&options.directories, project).await?;
-        writeln!(stdout, "{project} is trusted with memories")?;
-        Ok(())
+        say(&format!("{project} is trusted with memories"))?;
+        Ok((project.to_string(), true))
     }
 }
 
 /// Asks on the terminal.
-fn agrees(stdout: &mut impl std::io::Write) -> Result<bool> {
-    if !(std::io::stdin().is_terminal() && streams::stdout_is_terminal()) {
+fn agrees(console: &Console) -> Result<bool> {
+    if !(console.may_ask() && streams::stdout_is_terminal()) {
         bail!("nothing is trusted: there is no terminal to ask on; review what is shown, then pass --yes");
     }
+    let mut stdout = screen::stdout();
     write!(stdout, "Trust it? [y/N] ")?;
     stdout.flush()?;
     let mut answer = String::new();
@@ -247,16 +300,6 @@ fn text_of_stdin() -> Result<String> {
     Ok(text)
 }
 
-fn print(found: &[Memory], with_project: bool, json: bool, redactor: &Redactor) -> Result<()> {
-    let mut stdout = streams::stdout();
-    for memory in found {
-        let line = match json {
-            true => redactor.json_line(rows::as_json(memory)),
-            false => redactor.shown(&rows::line(memory, with_project)),
-        };
-        if writeln!(stdout, "{line}").is_err() {
-            break;
-        }
-    }
-    Ok(())
+fn print(console: &Console, page: Page<Memory>, with_project: bool) -> Result<Exit> {
+    console.page(page, MemoryRow::of, |memory| sanitise(&rows::line(memory, with_project)) + "\n")
 }

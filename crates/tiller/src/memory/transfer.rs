@@ -1,6 +1,6 @@
 //! Exports memories as Markdown, and imports them.
 
-use super::{Store, form, form::Form, rows};
+use super::{Store, form, form::Form};
 use crate::environment;
 use agent::{Memory, MemoryAuthor, MemoryDraft, MemoryError, MemoryKind};
 use anyhow::{Context as _, Result, bail};
@@ -24,16 +24,16 @@ pub(super) fn export(memories: &[Memory], out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// Stores the memories of a file, all that are not there yet. The whole file is read first.
+/// Stores the memories of a file, all that are not there yet; returns them, and the number of the
+/// others. The whole file is read first.
 pub(super) async fn import(
     store: &Store,
     base: &AbsPath,
     file: &Path,
     here: bool,
-    out: &mut impl Write,
-) -> Result<()> {
+) -> Result<(Vec<Memory>, usize)> {
     let forms = form::read(&text(base, file).await?)?;
-    let (mut saved, mut known) = (0, 0);
+    let (mut saved, mut known) = (Vec::new(), 0);
     for form in &forms {
         let project = match here {
             true => None,
@@ -42,16 +42,12 @@ pub(super) async fn import(
         let memories = store.of_project(project);
         let draft = MemoryDraft { expires_days: days_until(form.expires)?.or(Some(0)), ..draft(form) };
         match memories.save(draft, MemoryAuthor::User).await {
-            Ok(memory) => {
-                saved += 1;
-                writeln!(out, "{}", rows::done("Saved", &memory))?;
-            }
+            Ok(memory) => saved.push(memory),
             Err(MemoryError::Duplicate(_)) => known += 1,
-            Err(error) => bail!("{}: {error} ({saved} memories were saved before)", form.note.title),
+            Err(error) => bail!("{}: {error} ({} memories were saved before)", form.note.title, saved.len()),
         }
     }
-    writeln!(out, "{saved} saved, {known} were there already")?;
-    Ok(())
+    Ok((saved, known))
 }
 
 async fn text(base: &AbsPath, file: &Path) -> Result<String> {

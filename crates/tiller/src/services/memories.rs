@@ -1,7 +1,7 @@
 //! `memories/*`: lists, saves and forgets memories for the user.
 
 use super::Services;
-use crate::memory::{Store, rows};
+use crate::memory::{Store, rows::MemoryRow};
 use acp::native::{ListMemories, RequestContext, ServiceError};
 use agent::{Memory, MemoryAuthor, MemoryDraft, MemoryError, MemoryId, MemoryQuery};
 use serde_json::{Map, Value, json};
@@ -50,7 +50,7 @@ async fn store(services: &Services, context: &RequestContext) -> Result<Store, S
 
 /// Returns the JSON row of a memory, with the spelling of the native layer.
 fn row(services: &Services, memory: &Memory) -> Value {
-    let Value::Object(fields) = rows::as_json(memory) else { return Value::Null };
+    let Ok(Value::Object(fields)) = serde_json::to_value(MemoryRow::of(memory)) else { return Value::Null };
     let spelled = |name: String| match name.strip_suffix("_at") {
         Some(when) => format!("{when}At"),
         None => match name.as_str() {

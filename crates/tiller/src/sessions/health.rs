@@ -1,6 +1,6 @@
 //! The state of the session database, for `tiller doctor`.
 
-use super::repair::cut_json;
+use super::repair::CutRow;
 use crate::{directories::sessions_file, options::Options};
 use serde_json::{Value, json};
 use store::{CheckDepth, CutSession, Remedy};
@@ -29,7 +29,7 @@ impl Sessions {
         json!({
             "file": self.file.as_str(),
             "count": self.count,
-            "cut": self.cut.iter().map(cut_json).collect::<Vec<_>>(),
+            "cut": self.cut.iter().map(CutRow::of).collect::<Vec<_>>(),
             "set_aside": self.set_aside,
         })
     }

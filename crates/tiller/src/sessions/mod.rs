@@ -1,39 +1,35 @@
 //! `tiller sessions`: commands on stored sessions.
 
 mod find;
+mod fork;
 pub(crate) mod health;
 pub(crate) mod repair;
 mod rewind;
 mod rows;
+mod show;
+mod silent;
 pub(crate) mod transfer;
 
-pub(crate) use rows::{HitRow, SessionChange, SessionRow};
+pub(crate) use repair::RepairReport;
+pub(crate) use rewind::{Rewound, TurnRow};
+pub(crate) use rows::{Exported, HitRow, SessionChange, SessionRow};
 
 pub(crate) use find::{not_found, record, resolve_session_id};
 
 use crate::{
     answer::{Answer, Console, Failure, Kind, Page, bad_cursor, numbered},
-    args::{ExportFormat, OutputFormat, SessionsCommand},
+    args::SessionsCommand,
     environment,
     exit::Exit,
-    headless::output::Output,
     limits, question,
     redacting_writer::RedactingWriter,
 };
 use agent::{
-    Archived, Content, ListQuery, Redactor, RewindTarget, Runtime, SearchHit, SearchQuery, SessionEvent,
-    SessionId, SessionRecord, StoreError, ToolStatus, TurnEnd, one_line,
+    Archived, ListQuery, Redactor, RewindTarget, Runtime, SearchHit, SearchQuery, SessionId, SessionRecord,
+    StoreError, one_line,
 };
 use anyhow::{Context as _, Result};
-use std::{
-    fs::File,
-    io::Write,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{fs::File, path::Path, sync::Arc};
 use system::{AbsPath, System};
 
 /// Opens a file of `tiller sessions export`, which may exceed the limit of `System::read`.
@@ -64,25 +60,32 @@ pub(crate) async fn run(
             let query = ListQuery { cwd, archived, cursor: pages.after, ..ListQuery::default() };
             list(console, runtime, query, limit as usize).await
         }
-        SessionsCommand::Show { id } => {
-            show(runtime, &resolve(&id).await?, redactor, console.is_json()).await
+        SessionsCommand::Show { id, limit, pages } => {
+            let id = resolve(&id).await?;
+            match console.is_json() || pages.jsonl {
+                true => show::as_json(console, runtime, &id, redactor, (&pages, limit as usize)).await,
+                false => show::as_text(runtime, &id, &mut stdout).await,
+            }
         }
+        SessionsCommand::Fork { id } => fork::run(console, runtime, system, &resolve(&id).await?).await,
         SessionsCommand::Export { id, format } => {
             let id = resolve(&id).await?;
-            match format {
-                ExportFormat::Json => transfer::as_json(runtime, &id, redactor, &mut stdout).await?,
-                ExportFormat::Markdown => transfer::as_markdown(runtime, &id, &mut stdout).await?,
+            if !console.is_json() {
+                transfer::export(runtime, &id, format, redactor, &mut stdout).await?;
+                return Ok(Exit::Ok);
             }
-            Ok(Exit::Ok)
+            let mut content = Vec::new();
+            transfer::export(runtime, &id, format, redactor, &mut content).await?;
+            console.print(Answer::new(Exported::new(&id, format, &content), String::new()))
         }
         SessionsCommand::Import { file } => {
             let cwd = console.chosen_directory().cloned();
             if file == Path::new("-") {
-                return transfer::import(runtime, std::io::stdin().lock(), cwd, &mut stdout).await;
+                return imported(console, transfer::import(runtime, std::io::stdin().lock(), cwd).await?);
             }
             let file = environment::absolute(base, &file)?;
             environment::check_file("FILE", &file)?;
-            transfer::import(runtime, exported_file(&file)?, cwd, &mut stdout).await
+            imported(console, transfer::import(runtime, exported_file(&file)?, cwd).await?)
         }
         SessionsCommand::Delete { id, yes } => {
             let id = resolve(&id).await?;
@@ -123,7 +126,7 @@ pub(crate) async fn run(
                 _ if redo => Some(RewindTarget::Redo),
                 turn => turn.map(RewindTarget::Turn),
             };
-            rewind::run(runtime, system, &resolve(&id).await?, target).await
+            rewind::run(console, runtime, system, &resolve(&id).await?, target).await
         }
         SessionsCommand::Repair { .. } => unreachable!("it is done before the store is opened"),
     }
@@ -133,6 +136,12 @@ pub(crate) async fn run(
 fn changed(console: &Console, id: &SessionId, what: &'static str, title: Option<String>) -> Result<Exit> {
     let text = format!("{id} is {what}\n");
     console.print(Answer::new(SessionChange::new(id, what, title), text))
+}
+
+/// Reports the id of an imported session.
+fn imported(console: &Console, id: SessionId) -> Result<Exit> {
+    let text = format!("{id}\n");
+    console.print(Answer::new(SessionChange::new(&id, "imported", None), text))
 }
 
 /// Asks whether a session is to be deleted.
@@ -170,32 +179,6 @@ async fn list(console: &Console, runtime: &Runtime, mut query: ListQuery, limit:
     console.page(Page { items, next }, SessionRow::of, |record| as_text(record, console))
 }
 
-async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool) -> Result<Exit> {
-    let mut stdout = RedactingWriter::new(crate::streams::stdout(), redactor.clone());
-    if json {
-        let now = Arc::new(AtomicU64::new(0));
-        let clock = Arc::clone(&now);
-        let clock = move || clock.load(Ordering::Relaxed);
-        let mut output = Output::new(OutputFormat::StreamJson, stdout, clock).redacting(redactor.clone());
-        runtime
-            .replay_timed(id, &mut |at, event| {
-                now.store(at.cast_unsigned(), Ordering::Relaxed);
-                output.event(event);
-            })
-            .await?;
-        return Ok(Exit::Ok);
-    }
-    runtime
-        .replay(id, &mut |event| {
-            if let Some(text) = event_text(event) {
-                // A closed stdout is not an error: the reader has taken as much as it wanted.
-                let _ = writeln!(stdout, "{text}");
-            }
-        })
-        .await?;
-    Ok(Exit::Ok)
-}
-
 async fn search(
     console: &Console,
     runtime: &Runtime,
@@ -222,51 +205,4 @@ fn as_text(record: &SessionRecord, console: &Console) -> String {
     let archived = if record.archived { "  (archived)" } else { "" };
     let (id, updated_at) = (&record.id, console.moment(record.times.updated_at));
     format!("{id}  {updated_at}  {}  {}{archived}\n    {title}\n", record.controls.model, record.cwd)
-}
-
-fn event_text(event: &SessionEvent) -> Option<String> {
-    match event {
-        SessionEvent::UserMessage { content, .. } => {
-            let texts: Vec<_> = content.iter().map(content_text).collect();
-            Some(format!("> {}\n", texts.join("\n").replace('\n', "\n> ")))
-        }
-        SessionEvent::ModelResponse(response) => {
-            let text = response.text();
-            (!text.is_empty()).then(|| format!("{text}\n"))
-        }
-        SessionEvent::ToolCall(update) => {
-            let status = update.status.filter(|status| status.is_final())?;
-            let result = update.result.as_ref().map_or("", |result| result.text.as_str());
-            Some(format!("[{}: {}]\n{result}\n", update.name, status_id(status)))
-        }
-        SessionEvent::ModelChanged(model) => Some(format!("[model: {model}]\n")),
-        SessionEvent::EffortChanged(effort) => {
-            Some(format!("[thought level: {}]\n", effort.map_or("default", agent::Effort::id)))
-        }
-        SessionEvent::ModeChanged(mode) => Some(format!("[mode: {}]\n", mode.id())),
-        SessionEvent::PermissionModeChanged(mode) => Some(format!("[permission mode: {}]\n", mode.id())),
-        SessionEvent::TurnEnded { end: TurnEnd::Failed(message), .. } => {
-            Some(format!("[failed: {message}]\n"))
-        }
-        _ => None,
-    }
-}
-
-fn content_text(content: &Content) -> &str {
-    match content {
-        Content::Text(text) | Content::Resource { text, .. } => text,
-        Content::ResourceLink { uri, .. } => uri,
-        Content::Image { .. } => "(an image)",
-    }
-}
-
-fn status_id(status: ToolStatus) -> &'static str {
-    match status {
-        ToolStatus::Pending => "pending",
-        ToolStatus::InProgress => "in progress",
-        ToolStatus::Completed => "completed",
-        ToolStatus::Failed => "failed",
-        ToolStatus::Cancelled => "cancelled",
-        ToolStatus::Interrupted => "interrupted",
-    }
 }

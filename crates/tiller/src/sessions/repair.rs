@@ -1,10 +1,47 @@
 //! `tiller sessions repair`: checks and repairs the session database.
 
-use crate::{answer::Console, directories::sessions_file, exit::Exit, options::Directories, screen};
+use crate::{
+    answer::{Answer, Console},
+    directories::sessions_file,
+    exit::Exit,
+    options::Directories,
+};
+use agent::sanitise;
 use anyhow::Result;
-use serde_json::{Value, json};
-use std::{io::Write, path::Path};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::path::Path;
 use store::{CheckDepth, CutSession, Health, Remedy, Repaired};
+
+/// The state of the session database, and what was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RepairReport {
+    /// The file.
+    file: String,
+    /// What was wrong with it.
+    problems: Vec<String>,
+    /// What repairs it: nothing, indexes, salvage or refused.
+    remedy: &'static str,
+    /// What was done: nothing, indexes or salvaged.
+    done: &'static str,
+    /// The number of sessions.
+    sessions: u64,
+    /// Sessions whose last events are lost.
+    cut: Vec<CutRow>,
+    /// Damaged files that were set aside.
+    set_aside: Vec<String>,
+}
+
+/// A session whose last events are lost.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CutRow {
+    /// The id of the session.
+    session_id: String,
+    /// The number of events that it still has.
+    kept_events: u64,
+    /// What is lost.
+    lost: String,
+}
 
 /// Checks the database and, unless `check` is set, repairs it. Exit code 1 if problems remain.
 pub(crate) fn run(directories: &Directories, check: bool, console: &Console) -> Result<Exit> {
@@ -14,39 +51,40 @@ pub(crate) fn run(directories: &Directories, check: bool, console: &Console) -> 
     let done = if check { Repaired::Nothing } else { store::repair(path)? };
     // The state after the repair: it marks truncated sessions and sets a damaged file aside.
     let left = if check { found.clone() } else { store::examine(path, CheckDepth::Quick)? };
-    let mut stdout = screen::stdout();
-    if console.is_json() {
-        let report = report(path, found.as_ref(), &done, left.as_ref());
-        writeln!(stdout, "{}", agent::escaped_json(&report.to_string()))?;
-    } else {
-        for line in lines(path, found.as_ref(), &done, left.as_ref()) {
-            writeln!(stdout, "{line}")?;
+    let text: String = lines(path, found.as_ref(), &done, left.as_ref())
+        .iter()
+        .map(|line| format!("{}\n", sanitise(line)))
+        .collect();
+    let answer = Answer::new(RepairReport::of(path, found, &done, left.as_ref()), text);
+    let remain = left.is_some_and(|left| !left.problems.is_empty());
+    console.print(answer.failed_if(remain, "the session database has problems"))
+}
+
+impl RepairReport {
+    fn of(path: &Path, found: Option<Health>, done: &Repaired, left: Option<&Health>) -> Self {
+        let remedy = remedy_id(found.as_ref().map_or(Remedy::Nothing, |found| found.remedy));
+        Self {
+            file: path.to_string_lossy().into_owned(),
+            problems: found.map(|found| found.problems).unwrap_or_default(),
+            remedy,
+            done: match done {
+                Repaired::Nothing => "nothing",
+                Repaired::Indexes => "indexes",
+                Repaired::Salvaged(_) => "salvaged",
+            },
+            sessions: left.map_or(0, |left| left.sessions),
+            cut: left.map(|left| left.cut.iter().map(CutRow::of).collect()).unwrap_or_default(),
+            set_aside: left
+                .map(|left| left.set_aside.iter().map(|file| file.to_string_lossy().into_owned()).collect())
+                .unwrap_or_default(),
         }
     }
-    Ok(if left.is_some_and(|left| !left.problems.is_empty()) { Exit::Error } else { Exit::Ok })
 }
 
-fn report(path: &Path, found: Option<&Health>, done: &Repaired, left: Option<&Health>) -> Value {
-    let problems: &[String] = found.map_or(&[], |found| &found.problems);
-    let cut: &[CutSession] = left.map_or(&[], |left| &left.cut);
-    let set_aside = left.map_or(&[][..], |left| &left.set_aside);
-    json!({
-        "file": path.to_string_lossy(),
-        "problems": problems,
-        "remedy": remedy_id(found.map_or(Remedy::Nothing, |found| found.remedy)),
-        "done": match done {
-            Repaired::Nothing => "nothing",
-            Repaired::Indexes => "indexes",
-            Repaired::Salvaged(_) => "salvaged",
-        },
-        "sessions": left.map_or(0, |left| left.sessions),
-        "cut": cut.iter().map(cut_json).collect::<Vec<_>>(),
-        "set_aside": set_aside.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
-    })
-}
-
-pub(super) fn cut_json(cut: &CutSession) -> Value {
-    json!({ "session_id": cut.id, "kept_events": cut.kept, "lost": cut.lost })
+impl CutRow {
+    pub(super) fn of(cut: &CutSession) -> Self {
+        Self { session_id: cut.id.clone(), kept_events: cut.kept, lost: cut.lost.clone() }
+    }
 }
 
 fn remedy_id(remedy: Remedy) -> &'static str {

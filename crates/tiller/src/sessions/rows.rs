@@ -1,6 +1,6 @@
 //! Sessions and messages that were found, for programs.
 
-use crate::answer::rfc3339;
+use crate::{answer::rfc3339, args::ExportFormat};
 use agent::{SearchHit, SessionId, SessionRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,14 +79,35 @@ impl HitRow {
 pub(crate) struct SessionChange {
     /// The id of the session.
     id: String,
-    /// What it is now: archived, unarchived, deleted or renamed.
+    /// What it is now: archived, unarchived, deleted, renamed, imported or forked.
     done: &'static str,
-    /// Its new title, if it was renamed.
+    /// Its new title, if it was renamed or forked.
     title: Option<String>,
 }
 
 impl SessionChange {
     pub(super) fn new(id: &SessionId, done: &'static str, title: Option<String>) -> Self {
         Self { id: id.to_string(), done, title }
+    }
+}
+
+/// An exported session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Exported {
+    /// The id of the session.
+    id: String,
+    /// The format: json or markdown.
+    format: &'static str,
+    /// The text that the command prints without `--json`.
+    content: String,
+}
+
+impl Exported {
+    pub(super) fn new(id: &SessionId, format: ExportFormat, content: &[u8]) -> Self {
+        let format = match format {
+            ExportFormat::Json => "json",
+            ExportFormat::Markdown => "markdown",
+        };
+        Self { id: id.to_string(), format, content: String::from_utf8_lossy(content).into_owned() }
     }
 }

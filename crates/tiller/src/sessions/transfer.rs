@@ -1,7 +1,7 @@
 //! Exports sessions for people or for another machine, and imports them.
 
-use super::event_text;
-use crate::{answer::rfc3339 as time, exit::Exit, limits};
+use super::show::event_text;
+use crate::{answer::rfc3339 as time, args::ExportFormat, limits};
 use agent::{NewSession, Redactor, Runtime, SessionEvent, SessionId, SessionRecord};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
@@ -11,6 +11,20 @@ use system::AbsPath;
 /// The version of the export format, and the header key that holds it.
 const VERSION: u64 = 1;
 const KEY: &str = "tiller_session";
+
+/// Writes a session in a format.
+pub(super) async fn export(
+    runtime: &Runtime,
+    id: &SessionId,
+    format: ExportFormat,
+    redactor: &Redactor,
+    out: &mut (impl Write + Send),
+) -> Result<()> {
+    match format {
+        ExportFormat::Json => as_json(runtime, id, redactor, out).await,
+        ExportFormat::Markdown => as_markdown(runtime, id, out).await,
+    }
+}
 
 /// Writes a session as JSON lines: a header, then each event in order.
 pub(crate) async fn as_json(
@@ -106,14 +120,9 @@ fn fence(text: &str) -> String {
     "`".repeat(longest.max(2) + 1)
 }
 
-/// Stores an export of [`as_json`] and prints its id: the exported one, or a new one if that is
+/// Stores an export of [`as_json`] and returns its id: the exported one, or a new one if that is
 /// taken.
-pub(super) async fn import(
-    runtime: &Runtime,
-    from: impl Read,
-    cwd: Option<AbsPath>,
-    out: &mut impl Write,
-) -> Result<Exit> {
+pub(super) async fn import(runtime: &Runtime, from: impl Read, cwd: Option<AbsPath>) -> Result<SessionId> {
     let mut lines = BufReader::new(from.take(limits::IMPORT_BYTES + 1)).lines();
     let mut read = 0;
     let first = lines.next().context("the file is empty")?.context("cannot read the file")?;
@@ -141,8 +150,7 @@ pub(super) async fn import(
     }
     let id = session.id.clone();
     runtime.import(session, events).await?;
-    writeln!(out, "{id}")?;
-    Ok(Exit::Ok)
+    Ok(id)
 }
 
 fn session(line: &str) -> Result<NewSession> {

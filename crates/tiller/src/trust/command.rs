@@ -1,7 +1,17 @@
 //! `tiller trust`.
 
-use super::{Project, grant_trust, includes_memories, lines, project, records::Records, revoke_trust};
-use crate::{answer::Console, args::TrustArgs, exit::Exit, options::Directories};
+use super::{
+    Project, grant_trust, includes_memories, lines, project,
+    records::Records,
+    revoke_trust,
+    rows::{Folder, FolderList},
+};
+use crate::{
+    answer::{Answer, Console, Failure, Kind, failure_of},
+    args::TrustArgs,
+    exit::Exit,
+    options::Directories,
+};
 use agent::{CheckedItem, ItemKind, Redactor, TrustState};
 use anyhow::{Result, bail};
 use std::{
@@ -59,21 +69,36 @@ pub(crate) async fn run(
     args: &TrustArgs,
     redactor: &Redactor,
 ) -> Result<Exit> {
-    let mut stdout = crate::streams::stdout();
+    // For programs only the result is printed.
+    let mut out: Box<dyn Write> = match console.is_json() {
+        true => Box::new(std::io::sink()),
+        false => Box::new(crate::streams::stdout()),
+    };
     if args.list {
-        list(directories, directory, &mut stdout).await?;
-        return Ok(Exit::Ok);
+        let folders = list(directories, directory, redactor, &mut out).await?;
+        return console.print(Answer::new(FolderList { folders }, String::new()));
     }
     let directory = LocalSystem::new().resolve(directory).await?;
-    if let Some(name) = &args.revoke {
-        let mut names = args.only.clone();
-        names.extend(name.clone());
-        revoke(directories, &directory, &names, &mut stdout).await?;
-        return Ok(Exit::Ok);
+    let done = match &args.revoke {
+        Some(name) => {
+            let mut names = args.only.clone();
+            names.extend(name.clone());
+            revoke(directories, &directory, &names, &mut out).await
+        }
+        None => {
+            let wanted = TrustSelection { only: &args.only, kind: None, yes: args.yes };
+            let answers = terminal(console);
+            review_and_trust(directories, &directory, &wanted, redactor, answers, &mut out).await
+        }
+    };
+    let project = project(directories, &directory).await;
+    let answer = Answer::new(Folder::of(directory.as_str(), &project, redactor), String::new());
+    match done {
+        Ok(()) => console.print(answer),
+        // A program gets the items that it has to review with the failure.
+        Err(error) if console.is_json() => console.print(answer.failed(failure_of(&error))),
+        Err(error) => Err(error),
     }
-    let wanted = TrustSelection { only: &args.only, kind: None, yes: args.yes };
-    review_and_trust(directories, &directory, &wanted, redactor, terminal(console), &mut stdout).await?;
-    Ok(Exit::Ok)
 }
 
 /// Returns stdin if a user sees the questions: stdin and stdout must be terminals.
@@ -137,9 +162,8 @@ pub(crate) async fn review_and_trust(
         given.push((judged, hash.clone()));
     }
     if answers.is_none() && !all {
-        bail!(
-            "nothing is trusted: there is no terminal to ask on; review what is shown, then pass --yes (--only NAME for some of it)"
-        );
+        let what = "nothing is trusted: there is no terminal to ask on; review what is shown, then pass --yes (--only NAME for some of it)";
+        return Err(Failure::new(Kind::Denied, what).into());
     }
     // The hash is that of the text that was shown, so a later change is not trusted.
     grant_trust(directories, directory, given.iter().map(|(judged, hash)| (judged.item.id(), hash.clone())))
@@ -179,7 +203,12 @@ fn title(judged: &CheckedItem) -> String {
     }
 }
 
-async fn list(directories: &Directories, here: &AbsPath, out: &mut impl Write) -> Result<()> {
+async fn list(
+    directories: &Directories,
+    here: &AbsPath,
+    redactor: &Redactor,
+    out: &mut impl Write,
+) -> Result<Vec<Folder>> {
     let system: Arc<dyn System> = Arc::new(LocalSystem::new());
     let records = Records::new(system.clone(), &directories.config).all().await?;
     let here = system.resolve(here).await?;
@@ -187,8 +216,11 @@ async fn list(directories: &Directories, here: &AbsPath, out: &mut impl Write) -
     if !records.contains_key(here.as_str()) {
         paths.push(here.as_str());
     }
+    let mut folders = Vec::new();
     for path in paths {
-        let Project { items, problems } = project(directories, &AbsPath::new(path)?).await;
+        let found = project(directories, &AbsPath::new(path)?).await;
+        let mut folder = Folder::of(path, &found, redactor);
+        let Project { items, problems } = found;
         let trusted = items.iter().filter(|judged| judged.is_trusted()).count();
         let memories = records.get(path).is_some_and(includes_memories);
         let state = match (records.contains_key(path), trusted) {
@@ -210,8 +242,10 @@ async fn list(directories: &Directories, here: &AbsPath, out: &mut impl Write) -
         for problem in &problems {
             writeln!(out, "  problem: {}", agent::one_line(problem))?;
         }
+        (folder.state, folder.memories) = (Some(state), Some(memories));
+        folders.push(folder);
     }
-    Ok(())
+    Ok(folders)
 }
 
 async fn revoke(

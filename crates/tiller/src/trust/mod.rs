@@ -3,6 +3,9 @@
 
 mod command;
 mod records;
+mod rows;
+
+pub(crate) use rows::{Folder, FolderList};
 
 pub(crate) use command::run;
 pub(crate) use command::{TrustSelection, review_and_trust, terminal};

@@ -1,6 +1,6 @@
 //! The commands of `tiller web`.
 
-use super::Status;
+use super::{FetchedPage, Status, WebConfigured, WebResults, rows::WebResult};
 use crate::{
     answer::{Answer, Console},
     args::{SearchWord, WebCommand, WebConfigure, WebSearchArgs},
@@ -54,7 +54,7 @@ impl CommandContext<'_> {
 
     fn status(&self, fails: bool) -> Answer {
         let status = Status::of(self.options);
-        Answer::new(status.to_json(), status.text())
+        Answer::new(status.state(), status.text())
             .failed_if(fails && status.problem.is_some(), "the search provider cannot be used")
     }
 
@@ -71,14 +71,15 @@ impl CommandContext<'_> {
                 to.as_str()
             ),
         };
-        let json = json!({
-            "url": page.url.as_str(),
-            "title": page.title,
-            "media_type": page.media,
-            "text": page.text,
-            "whole": page.is_whole,
-        });
-        Ok(Answer::new(json, format!("{}\n", page.text.trim_end())))
+        let text = format!("{}\n", page.text.trim_end());
+        let page = FetchedPage {
+            url: page.url.as_str().to_owned(),
+            title: page.title.clone(),
+            media_type: page.media.clone(),
+            text: page.text.clone(),
+            whole: page.is_whole,
+        };
+        Ok(Answer::new(page, text))
     }
 
     async fn search(&self, given: &WebSearchArgs) -> Result<Answer> {
@@ -100,12 +101,16 @@ impl CommandContext<'_> {
         let found = self.web.search(&search, &self.options.integrations.web.resolved()).await?;
         let rows: Vec<_> = found
             .iter()
-            .map(|found| json!({ "title": found.title, "url": found.url, "snippet": found.snippet }))
+            .map(|found| WebResult {
+                title: found.title.clone(),
+                url: found.url.clone(),
+                snippet: found.snippet.clone(),
+            })
             .collect();
         let lines =
             found.iter().map(|found| format!("{}\n  {}\n  {}\n", found.title, found.url, found.snippet));
         let text = if found.is_empty() { "no results\n".to_owned() } else { lines.collect() };
-        Ok(Answer::new(json!({ "query": search.query, "results": rows }), text))
+        Ok(Answer::new(WebResults { query: search.query, results: rows }, text))
     }
 
     fn tools(&self) -> [Arc<dyn AnyTool>; 2] {
@@ -141,7 +146,7 @@ impl CommandContext<'_> {
         }
         let text = format!("web.search.provider = \"{name}\" in {path}\n");
         Ok(Answer::new(
-            json!({ "provider": name, "path": path.as_str(), "key_stored": given.key_stdin }),
+            WebConfigured { provider: name.to_owned(), path: path.to_string(), key_stored: given.key_stdin },
             text,
         ))
     }

@@ -1,9 +1,11 @@
 //! The web: the state that sessions share, and the commands of `tiller web`.
 
 mod commands;
+mod rows;
 mod status;
 
 pub(crate) use commands::run;
+pub(crate) use rows::{FetchedPage, WebConfigured, WebResults, WebState};
 pub(crate) use status::Status;
 
 use crate::{environment::Environment, settings::Settings, wiring};

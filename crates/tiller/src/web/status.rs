@@ -1,7 +1,7 @@
 //! Whether the web can be searched, for `tiller web status` and `tiller doctor`.
 
+use super::rows::{SearchState, WebState};
 use crate::options::Options;
-use serde_json::{Value, json};
 
 /// The state of searches and the hosts that may be local. Contains no secrets.
 pub(crate) struct Status {
@@ -24,11 +24,13 @@ impl Status {
         }
     }
 
-    pub(crate) fn to_json(&self) -> Value {
-        json!({
-            "search": { "provider": self.provider, "ready": self.is_ready(), "problem": self.problem },
-            "local_hosts": self.local_hosts,
-        })
+    pub(crate) fn state(&self) -> WebState {
+        let search = SearchState {
+            provider: self.provider.to_owned(),
+            ready: self.is_ready(),
+            problem: self.problem.clone(),
+        };
+        WebState { search, local_hosts: self.local_hosts.clone() }
     }
 
     /// Returns one line about searches.

@@ -164,7 +164,7 @@ fn a_session_is_found_by_an_id_prefix_or_as_the_last() {
         let shown = home.run(&["sessions", "show", named]);
         assert!(stdout(&shown).contains("show a.txt"), "{named}: {}", stderr(&shown));
     }
-    let shown = stdout(&home.run(&["sessions", "show", "last", "--json"]));
+    let shown = stdout(&home.run(&["sessions", "show", "last", "--jsonl"]));
     let times: Vec<u64> = shown
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["timestamp"].as_u64().unwrap())

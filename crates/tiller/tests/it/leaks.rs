@@ -50,6 +50,9 @@ fn p12_session_output_contains_no_control_sequences_and_no_keys() {
     for args in [
         &["sessions", "show", &id][..],
         &["sessions", "show", &id, "--json"],
+        &["sessions", "show", &id, "--jsonl"],
+        &["sessions", "export", &id, "--json"],
+        &["sessions", "rewind", &id, "--json"],
         &["sessions", "export", &id],
         &["sessions", "export", &id, "--format", "markdown"],
         &["sessions", "list"],
@@ -59,6 +62,7 @@ fn p12_session_output_contains_no_control_sequences_and_no_keys() {
         &["sessions", "rewind", &id],
         &["permissions", "log"],
         &["permissions", "log", "--json"],
+        &["permissions", "log", "--jsonl"],
     ] {
         let output = home.run(args);
         assert!(output.status.success(), "{args:?}: {}", stderr(&output));

@@ -38,6 +38,7 @@ mod mcp_login;
 mod mcp_serve;
 mod memory;
 mod model_server;
+mod misuses;
 mod models;
 mod native;
 mod native_servers;

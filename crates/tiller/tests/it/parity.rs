@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Returns the results of a session's tools as the model received them.
 fn tool_results(home: &Home, session: &str) -> Vec<(String, String, bool)> {
-    let output = home.run(&["sessions", "show", session, "--json"]);
+    let output = home.run(&["sessions", "show", session, "--jsonl"]);
     let lines = stdout(&output);
     let results = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let results = results.filter(|line| line["type"] == "tool_result");

@@ -167,7 +167,7 @@ fn permissions_are_explained_and_logged() {
     assert!(home.run(&["-p", "show a.txt"]).status.success());
     let log = stdout(&home.run(&["permissions", "log"]));
     assert!(log.contains("allowed") && log.contains("SafeTools") && log.contains("a.txt"), "{log}");
-    let line = stdout(&home.run(&["permissions", "log", "--json"]));
+    let line = stdout(&home.run(&["permissions", "log", "--jsonl"]));
     let line: serde_json::Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
     assert_eq!(line["rule"], "SafeTools");
 }

@@ -76,7 +76,7 @@ fn every_command_calls_the_id_of_a_session_session_id() {
         (&["sessions", "list", "--jsonl"], usize::MAX),
         (&["sessions", "search", "replace", "--jsonl"], usize::MAX),
         (&["sessions", "export", &id], 1),
-        (&["permissions", "log", "--json"], usize::MAX),
+        (&["permissions", "log", "--jsonl"], usize::MAX),
     ];
     for (args, named) in commands {
         let lines = lines(&home, args);

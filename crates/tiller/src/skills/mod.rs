@@ -1,5 +1,9 @@
 //! `tiller skills`: lists, shows and checks skills and commands from files.
 
+mod rows;
+
+pub(crate) use rows::{CheckedSkills, SkillAnswer, SkillList};
+
 use crate::{
     answer::{Answer, Console},
     args::SkillsCommand,
@@ -8,9 +12,9 @@ use crate::{
     options::Directories,
     trust,
 };
-use agent::{CommandFile, Found, FoundState, Skill, SkillFinder, check_skill, find_skills};
+use agent::{Found, FoundState, SkillFinder, check_skill, find_skills};
 use anyhow::{Context as _, Result, bail};
-use serde_json::{Value, json};
+use rows::{CheckedSkill, CommandRow, ShownSkill, SkillRow};
 use system::AbsPath;
 
 /// Runs the command.
@@ -60,13 +64,9 @@ async fn list(finder: &SkillFinder) -> Answer {
     if text.is_empty() {
         text = "There are no skills and no commands from files; see docs/skills.md.\n".to_owned();
     }
-    let json = json!({
-        "v": 1,
-        "skills": set.skills.iter().map(skill_row).collect::<Vec<_>>(),
-        "commands": set.commands.iter().map(command_row).collect::<Vec<_>>(),
-        "problems": set.problems,
-    });
-    Answer::new(json, text)
+    let skills = set.skills.iter().map(SkillRow::of).collect();
+    let commands = set.commands.iter().map(CommandRow::of).collect();
+    Answer::new(SkillList { skills, commands, problems: set.problems }, text)
 }
 
 fn line<T>(found: &Found<T>, about: impl Fn(&T) -> &String) -> String {
@@ -75,45 +75,6 @@ fn line<T>(found: &Found<T>, about: impl Fn(&T) -> &String) -> String {
     let (name, path) = (agent::one_line(&found.name), agent::one_line(found.path.as_str()));
     let (state, origin) = (found.state.word(), found.origin.word());
     format!("  {state:<9} {name}{about}\n            {origin}: {path}{}\n", problem.unwrap_or_default())
-}
-
-fn row<T>(found: &Found<T>, content: Value) -> Value {
-    let mut row = json!({
-        "name": found.name,
-        "origin": found.origin.word(),
-        "path": found.path.as_str(),
-        "state": found.state.word(),
-        "problem": found.state.problem(),
-    });
-    if let (Value::Object(row), Value::Object(content)) = (&mut row, content) {
-        row.extend(content);
-    }
-    row
-}
-
-fn skill_row(found: &Found<Skill>) -> Value {
-    let content = found.content.as_deref().map(|skill| {
-        let manifest = &skill.manifest;
-        json!({
-            "description": manifest.description,
-            "license": manifest.license,
-            "compatibility": manifest.compatibility,
-            "allowed_tools": manifest.allowed_tools,
-            "metadata": manifest.metadata,
-            "argument_hint": manifest.hint,
-            "model_starts": manifest.started_by.model,
-            "user_starts": manifest.started_by.user,
-            "warnings": skill.warnings,
-        })
-    });
-    row(found, content.unwrap_or_default())
-}
-
-fn command_row(found: &Found<CommandFile>) -> Value {
-    let content = found.content.as_deref();
-    let content =
-        content.map(|command| json!({ "description": command.description, "argument_hint": command.hint }));
-    row(found, content.unwrap_or_default())
 }
 
 async fn show(finder: &SkillFinder, name: &str) -> Result<Answer> {
@@ -147,10 +108,9 @@ async fn show(finder: &SkillFinder, name: &str) -> Result<Answer> {
         if is_cut { "  more files are not listed\n" } else { "" },
         skill.body
     ));
-    let mut row = skill_row(found);
-    row["files"] = files.iter().map(AbsPath::as_str).collect();
-    row["body"] = skill.body.clone().into();
-    Ok(Answer::new(json!({ "skill": row }), text))
+    let files = files.iter().map(ToString::to_string).collect();
+    let skill = ShownSkill { row: SkillRow::of(found), files, body: skill.body.clone() };
+    Ok(Answer::new(SkillAnswer { skill }, text))
 }
 
 /// Checks the skills in directories, trusted or not: nothing of them reaches a model.
@@ -172,10 +132,10 @@ async fn validate(finder: &SkillFinder, directories: Vec<AbsPath>) -> Answer {
             text.push_str(&format!("         {}\n", agent::one_line(problem)));
         }
         wrong += usize::from(!problems.is_empty());
-        rows.push(json!({ "path": directory.as_str(), "state": state, "problems": problems }));
+        rows.push(CheckedSkill { path: directory.to_string(), state, problems });
     }
     if directories.is_empty() {
         text.push_str("There are no skills to check.\n");
     }
-    Answer::new(json!({ "skills": rows }), text).failed_if(wrong > 0, "a skill has problems")
+    Answer::new(CheckedSkills { skills: rows }, text).failed_if(wrong > 0, "a skill has problems")
 }
