@@ -83,6 +83,10 @@ impl Cli {
 /// Translates the parser's message.
 fn instead(error: &clap::Error) -> Instead {
     let text = error.render().to_string();
+    // The words of the standard library for a number that is none.
+    let text = text
+        .replace("invalid digit found in string", "it is not a whole number")
+        .replace("cannot parse integer from empty string", "it is empty");
     if !error.use_stderr() {
         return Instead::Help(text);
     }

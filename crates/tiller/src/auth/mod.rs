@@ -5,7 +5,7 @@ mod status;
 pub(crate) use status::AccountList;
 
 use crate::{
-    answer::Answer,
+    answer::{Answer, failure_of},
     args::{AuthCommand, AuthLogin, Login, McpCommand},
     exit::Exit,
     failure::{Failure, Kind},
@@ -38,13 +38,14 @@ pub(crate) async fn run(context: &ProvidersContext<'_>, command: AuthCommand) ->
         AuthCommand::Login(login) => match target(context, &login.name) {
             Target::Provider(name) => login_provider(context, &name, &login).await?,
             Target::Server(server) => {
-                let login = Login { server, client_id: None, scope: None, no_browser: login.no_browser };
-                return run_mcp(context, McpCommand::Login(login)).await;
+                let AuthLogin { name, no_browser, .. } = login;
+                let login = Login { server, client_id: None, scope: None, no_browser };
+                return run_mcp(context, &name, McpCommand::Login(login)).await;
             }
         },
         AuthCommand::Logout { name } => match target(context, &name) {
             Target::Provider(name) => context.logout(&name).await?,
-            Target::Server(server) => return run_mcp(context, McpCommand::Logout { server }).await,
+            Target::Server(server) => return run_mcp(context, &name, McpCommand::Logout { server }).await,
         },
     };
     context.console.print(answer)
@@ -68,8 +69,16 @@ fn target(context: &ProvidersContext<'_>, name: &str) -> Target {
     }
 }
 
-async fn run_mcp(context: &ProvidersContext<'_>, command: McpCommand) -> Result<Exit> {
-    mcp::run(context.console, context.options, context.environment, context.cwd, command).await
+/// Runs a command on the server that was called `name`.
+async fn run_mcp(context: &ProvidersContext<'_>, name: &str, command: McpCommand) -> Result<Exit> {
+    let done = mcp::run(context.console, context.options, context.environment, context.cwd, command).await;
+    done.map_err(|error| {
+        if name.starts_with("mcp:") || failure_of(&error).kind != Kind::NotFound {
+            return error;
+        }
+        let what = format!("neither a provider nor an MCP server is called '{}'", agent::one_line(name));
+        Failure::new(Kind::NotFound, what).next("tiller providers list").next("tiller mcp list").into()
+    })
 }
 
 async fn login_provider(context: &ProvidersContext<'_>, name: &str, login: &AuthLogin) -> Result<Answer> {

@@ -1,6 +1,9 @@
 //! Reads the prompt of a run: from the arguments and from stdin.
 
-use crate::{failure::usage, limits};
+use crate::{
+    failure::{Failure, Kind, usage},
+    limits,
+};
 use anyhow::{Context, Result};
 use std::{
     io::{IsTerminal, Read},
@@ -39,7 +42,10 @@ async fn alone(deadline: Option<Instant>) -> Result<Option<String>> {
         return Err(usage("no prompt: write it after -p, or pipe it in"));
     }
     match Stdin::begin().text(deadline).await? {
-        Some(text) if text.trim().is_empty() => Err(usage("the prompt on stdin is empty")),
+        Some(text) if text.trim().is_empty() => {
+            let empty = Failure::new(Kind::Usage, "the prompt on stdin is empty");
+            Err(empty.next("tiller -p PROMPT").into())
+        }
         text => Ok(text),
     }
 }

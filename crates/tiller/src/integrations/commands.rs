@@ -9,7 +9,7 @@ mod manual;
 
 use super::{Integrations, call_line, rows::IntegrationState};
 use crate::{
-    answer::{Answer, Console},
+    answer::{Answer, Console, Failure, Kind},
     args::IntegrationsCommand,
     environment::Environment,
     exit::Exit,
@@ -107,7 +107,10 @@ impl CommandContext<'_> {
             Ok(integration) => Ok(integration.clone()),
             Err(blocked) => match catalogue.broken().get(name) {
                 Some(why) => bail!("{blocked} {why}"),
-                None => bail!("{blocked} `tiller integrations list` lists those that are."),
+                None => {
+                    let what = format!("{blocked} `tiller integrations list` lists those that are.");
+                    Err(Failure::new(Kind::NotFound, what).next("tiller integrations list").into())
+                }
             },
         }
     }

@@ -16,6 +16,7 @@ use crate::{
     signals,
     wiring::{self, App},
 };
+use agent::{Runtime, SessionEvent, SessionId};
 use anyhow::Result;
 use host::TerminalHost;
 use panics::Panics;
@@ -103,8 +104,24 @@ pub(crate) async fn run(
         }
         Err(error) => (None, Err(error.into())),
     };
-    if let Some(id) = session {
+    if let Some(id) = session
+        && has_prompt(&runtime, &id).await
+    {
         console.note(&format!("to continue: tiller --session {id}"));
     }
     ended
+}
+
+/// Whether a session has a message of the user. One without is not listed and not continued.
+async fn has_prompt(runtime: &Runtime, id: &SessionId) -> bool {
+    let mut after = 0;
+    // A failure to read hides nothing.
+    while let Ok(page) = runtime.events(id, after).await {
+        let Some((last, _)) = page.last() else { return false };
+        if page.iter().any(|(_, event)| matches!(event, SessionEvent::UserMessage { .. })) {
+            return true;
+        }
+        after = *last;
+    }
+    true
 }

@@ -23,7 +23,7 @@ pub(crate) use crate::secrets::Values;
 pub(crate) use script::{DirectHost, ServerFunctions, SessionFunctions};
 
 use crate::{
-    answer::{Answer, Console},
+    answer::{Answer, Console, Failure, Kind},
     args::{Add, Edited, McpCommand, SecretCommand, Trusted},
     environment::Environment,
     exit::Exit,
@@ -218,7 +218,7 @@ impl CommandContext<'_> {
 
     async fn remove(&self, Edited { name, scope }: Edited) -> Result<Answer> {
         file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
-            let key = file::key(servers, &name).with_context(|| unknown(&name))?;
+            let key = file::key(servers, &name).ok_or_else(|| unknown(&name))?;
             // Unlike `remove`, this keeps the order of the others.
             servers.retain(|known, _| *known != key);
             Ok(())
@@ -229,7 +229,7 @@ impl CommandContext<'_> {
 
     async fn switch(&self, Edited { name, scope }: Edited, on: bool) -> Result<Answer> {
         file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
-            let key = file::key(servers, &name).with_context(|| unknown(&name))?;
+            let key = file::key(servers, &name).ok_or_else(|| unknown(&name))?;
             let Some(Value::Object(server)) = servers.get_mut(&key) else {
                 bail!("'{key}' is not an object; correct it")
             };
@@ -249,8 +249,10 @@ impl CommandContext<'_> {
         let shown: Vec<_> = all()
             .filter(|server| of_project(server) && wanted.as_ref().is_none_or(|name| *name == server.name))
             .collect();
-        if let Some(wanted) = &wanted {
-            anyhow::ensure!(all().any(|server| server.name == *wanted), unknown(wanted));
+        if let Some(wanted) = &wanted
+            && !all().any(|server| server.name == *wanted)
+        {
+            return Err(unknown(wanted));
         }
         if wanted.is_none() || !shown.is_empty() {
             let only: Vec<_> = wanted.iter().cloned().collect();
@@ -360,8 +362,9 @@ impl CommandContext<'_> {
     }
 }
 
-fn unknown(name: &str) -> String {
-    format!("no MCP server is called '{}'; see `tiller mcp list`", server_name(name))
+fn unknown(name: &str) -> anyhow::Error {
+    let what = format!("no MCP server is called '{}'; see `tiller mcp list`", server_name(name));
+    Failure::new(Kind::NotFound, what).next("tiller mcp list").into()
 }
 
 fn source(server: &ServerConfig) -> &'static str {

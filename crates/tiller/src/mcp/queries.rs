@@ -3,7 +3,7 @@
 use super::{CommandContext, names, source, unknown};
 use crate::{answer::Answer, args::Called, failure::usage};
 use ::mcp::{Client, ListedTool, ServerConfig, server_name, tool_name};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, io, time::Instant};
@@ -29,7 +29,7 @@ impl CommandContext<'_> {
             );
         }
         let server = found.servers.into_iter().find(named);
-        Ok(vec![server.with_context(|| unknown(name))?])
+        Ok(vec![server.ok_or_else(|| unknown(name))?])
     }
 
     async fn connect(&self, server: &ServerConfig) -> Result<Client> {

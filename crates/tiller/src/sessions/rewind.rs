@@ -90,7 +90,7 @@ pub(super) async fn run(
 
 fn row(checkpoint: &Checkpoint) -> TurnRow {
     let Checkpoint { turn, prompt, files } = checkpoint;
-    TurnRow { turn: *turn, prompt: agent::one_line(prompt).into(), files: paths(files) }
+    TurnRow { turn: *turn, prompt: agent::one_line(prompt), files: paths(files) }
 }
 
 fn line(checkpoint: &Checkpoint) -> String {

@@ -5,7 +5,7 @@ mod rows;
 pub(crate) use rows::{CheckedSkills, SkillAnswer, SkillList};
 
 use crate::{
-    answer::{Answer, Console},
+    answer::{Answer, Console, Failure, Kind},
     args::SkillsCommand,
     environment,
     exit::Exit,
@@ -13,7 +13,7 @@ use crate::{
     trust,
 };
 use agent::{Found, FoundState, SkillFinder, check_skill, find_skills};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use rows::{CheckedSkill, CommandRow, ShownSkill, SkillRow};
 use system::AbsPath;
 
@@ -82,7 +82,8 @@ async fn show(finder: &SkillFinder, name: &str) -> Result<Answer> {
     let mut named: Vec<_> = skills.iter().filter(|found| found.name == name).collect();
     named.sort_by_key(|found| found.state != FoundState::Used);
     let Some(found) = named.first() else {
-        bail!("there is no skill {:?}; see `tiller skills list`", agent::one_line(name));
+        let what = format!("there is no skill {:?}; see `tiller skills list`", agent::one_line(name));
+        return Err(Failure::new(Kind::NotFound, what).next("tiller skills list").into());
     };
     let path = agent::one_line(found.path.as_str());
     let skill = found.content.as_deref().with_context(|| {

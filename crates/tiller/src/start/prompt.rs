@@ -117,7 +117,8 @@ async fn open_interface(
     environment: &Environment,
     console: &Console,
 ) -> Result<Exit> {
-    if let Some(flag) = flag_of_headless(&args) {
+    let flag = flag_of_headless(&args).or(console.is_json().then_some("--json"));
+    if let Some(flag) = flag {
         return Err(usage(format!("{flag} is for a run that prints its answer; add -p, or leave it out")));
     }
     // With -i a pipe is context, and keys come from the terminal.

@@ -1,9 +1,10 @@
 //! What people get who type a command wrongly: the text, the JSON object and the exit code.
 //!
-//! The answers are in `golden/misuses.txt`, which `TILLER_RENEW=1 cargo nextest run -p tiller misuse`
-//! renews.
+//! The answers are in `golden/misuses.txt`. To renew it, run
+//! `TILLER_RENEW=1 cargo nextest run -p tiller misuse`.
 
 use crate::home::{Home, stderr, stdout};
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Mistakes that people make.
@@ -23,7 +24,7 @@ const MISUSES: &[&[&str]] = &[
     &["sessions", "list", "--output", "json"],
     &["doctor", "--yes"],
     &["-p", "hello", "-i"],
-    &["sessions", "list", "--json", "--jsonl"],
+    &["sessions", "list", "--archived", "--archived"],
     // Values that are missing or wrong.
     &["-p", "hello", "-m"],
     &["-p", "hello", "-m", "nobody/none"],
@@ -68,7 +69,7 @@ const MISUSES: &[&[&str]] = &[
     &["sessions", "rename", "nope"],
     &["auth", "login", "absent"],
     &["-p"],
-    &["-i"],
+    &["-i", "--timeout", "5"],
     &[],
 ];
 
@@ -76,27 +77,32 @@ const MISUSES: &[&[&str]] = &[
 fn a_misuse_says_what_is_wrong_and_what_to_type() {
     let home = Home::new();
     let shown = |text: &str| text.replace(&home.path().to_string_lossy().into_owned(), "~HOME");
-    let mut all = String::new();
+    let (mut all, mut wrong) = (String::new(), String::new());
     for args in MISUSES {
         let human = home.run(args);
         let as_json: Vec<_> = ["--json"].iter().chain(args.iter()).copied().collect();
         let program = home.run(&as_json);
         let line = format!("tiller {}", args.join(" "));
-        assert_eq!(human.status.code(), Some(1), "{line}: {}", stderr(&human));
-        assert_eq!(program.status.code(), Some(1), "{line} --json: {}", stderr(&program));
-        assert_eq!(stdout(&human), "", "{line} prints its error as a result");
         let text = stderr(&human);
-        assert!(text.starts_with("tiller: "), "{line}: {text}");
-        for internal in ["Caused by", "panicked", "Error {", "WARN", "unwrap"] {
-            assert!(!text.contains(internal), "{line}: {text}");
-        }
         let _ = writeln!(all, "$ {}\n{}{}", line.trim_end(), shown(&text), shown(&stdout(&program)));
+        let mut expect = |holds: bool, what: &str| {
+            if !holds {
+                let _ = writeln!(wrong, "{line}: {what}\n{}\n{text}{}", stdout(&human), stdout(&program));
+            }
+        };
+        expect(human.status.code() == Some(1), "the exit code is not 1");
+        expect(program.status.code() == Some(1), "the exit code with --json is not 1");
+        expect(stdout(&human).is_empty(), "the error is printed as a result");
+        expect(text.starts_with("tiller: "), "the error does not name the program");
+        for internal in ["Caused by", "panicked", "Error {", "WARN", "unwrap"] {
+            expect(!text.contains(internal), "the error shows what is inside");
+        }
         // One object, of which `docs/schema/cli/error.json` is the schema.
-        let object: serde_json::Value =
-            serde_json::from_str(&stdout(&program)).unwrap_or_else(|error| panic!("{line} --json: {error}"));
-        assert_eq!(object["success"], false, "{line}");
-        assert_ne!(object["kind"], "internal", "{line} is a mistake of the user: {object}");
+        let object: Value = serde_json::from_str(&stdout(&program)).unwrap_or_default();
+        expect(object["success"] == false, "there is not one JSON object");
+        expect(object["kind"] != "internal", "the mistake of a user counts as one of the program");
     }
+    assert!(wrong.is_empty(), "{wrong}");
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/golden/misuses.txt");
     if std::env::var_os("TILLER_RENEW").is_some() {
         std::fs::write(file, &all).unwrap();

@@ -72,6 +72,8 @@ fn joined(screen: &str) -> String {
 fn a_panic_of_the_screen_gives_the_terminal_back_and_names_the_session() {
     let home = Home::new();
     let Some(tmux) = open(&home) else { return };
+    tmux.say("show nothing.txt");
+    tmux.wait_for("nothing.txt");
     tmux.say("/panic screen");
     let screen = joined(&tmux.wait_for("over=1"));
     assert!(screen.contains("to continue: tiller --session "), "{screen}");
