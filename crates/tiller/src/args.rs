@@ -56,6 +56,8 @@ pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
 pub(crate) use words::nearest;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// A coding agent that works through the editor.
@@ -446,7 +448,8 @@ pub(crate) enum SessionsCommand {
 }
 
 /// The output format of `sessions export`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum ExportFormat {
     /// One JSON object per line: the session, then each event.
     Json,

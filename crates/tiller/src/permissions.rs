@@ -1,7 +1,7 @@
 //! `tiller permissions`: explains a decision, and lists the decisions of a session.
 
 use crate::{
-    answer::{Answer, Console, Failure, Kind, Page, numbered},
+    answer::{Answer, Console, Page, numbered},
     args::PermissionsCommand,
     exit::Exit,
     options::Options,
@@ -9,8 +9,7 @@ use crate::{
     wiring::{self, App},
 };
 use agent::{
-    ExplainedAs, ListQuery, PermissionOutcome, Runtime, SessionEvent, SessionId, explain, explained_as,
-    sanitise,
+    ExplainedAs, PermissionOutcome, Runtime, SessionEvent, SessionId, explain, explained_as, sanitise,
 };
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -82,25 +81,12 @@ pub(crate) async fn run(
             console.print(Answer::new(explained, sanitise(&text)))
         }
         PermissionsCommand::Log { session, limit, pages } => {
-            let id = match session {
-                Some(id) => resolve_session_id(&app.runtime, &id, cwd).await?,
-                None => last(&app.runtime, cwd).await?,
-            };
+            let session = session.as_deref().unwrap_or("last");
+            let id = resolve_session_id(&app.runtime, session, cwd).await?;
             let skipped = numbered(pages.after.as_deref())?;
             log(console, &app.runtime, &id, (skipped, limit as usize)).await
         }
     }
-}
-
-async fn last(runtime: &Arc<Runtime>, cwd: &AbsPath) -> Result<SessionId> {
-    let page = runtime.list(ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() }).await?;
-    let last = page.sessions.into_iter().next();
-    let none = || {
-        Failure::new(Kind::NotFound, format!("no session was begun in {cwd}"))
-            .hint("--session ID names a session of another directory")
-            .next("tiller sessions list")
-    };
-    Ok(last.ok_or_else(none)?.id)
 }
 
 async fn log(

@@ -153,9 +153,8 @@ fn print(console: &Console, report: Report) -> Result<Exit> {
         memory_bytes: report.memory as u64,
     };
     let answer = Answer::new(ran, sanitise(&text));
-    let Some(error) = report.error else { return console.print(answer) };
-    if !console.is_json() {
-        crate::screen::note(&format!("tiller: {error}"));
+    match report.error {
+        None => console.print(answer),
+        Some(error) => console.print_failed(answer, Failure::new(Kind::Usage, error).into()),
     }
-    console.print(answer.failed(Failure::new(Kind::Usage, error)))
 }

@@ -4,7 +4,7 @@ use crate::{
     config::ConfigError,
     failure::{Failure, Kind, exit_of},
 };
-use agent::{ModelError, SessionError, StoreError, TurnError};
+use agent::{ModelError, RewindError, SessionError, StoreError, TurnError};
 use integrations::{Blocked, CallError};
 
 /// Returns the failure that an error stands for: its own, wherever it is in the chain, or one
@@ -39,6 +39,14 @@ fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
             TurnError::BadPrompt(_) => Kind::Usage,
             TurnError::QueueFull(_) => Kind::Busy,
             TurnError::Closed | TurnError::Panicked(_) => Kind::Internal,
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<RewindError>() {
+        return Some(match error {
+            RewindError::Store(error) => of_store(error),
+            RewindError::Busy => Kind::Busy,
+            RewindError::NoTurn { .. } | RewindError::NothingToRedo => Kind::NotFound,
+            RewindError::Cancelled | RewindError::Closed => Kind::Internal,
         });
     }
     if let Some(error) = cause.downcast_ref::<ModelError>() {

@@ -102,30 +102,37 @@ impl Console {
         Ok(exit)
     }
 
-    /// Prints a page of a list: `row` is an item for programs, `line` for people, who also get a
-    /// note if there are more.
+    /// Prints the answer of a command that failed and has a result all the same: one object for
+    /// programs. For people the failure is printed at the end of the process.
+    pub(crate) fn print_failed(&self, answer: Answer, error: anyhow::Error) -> Result<Exit> {
+        if self.json {
+            return self.print(answer.failed(failure_of(&error)));
+        }
+        self.print(answer)?;
+        Err(error)
+    }
+
+    /// Prints a page of a list: `row` is an item for programs, `line` for people. A note follows if
+    /// there are more, except in an object, which has the cursor.
     pub(crate) fn page<I, T: Serialize>(
         &self,
         page: Page<I>,
         row: impl Fn(&I) -> T,
         line: impl Fn(&I) -> String,
     ) -> Result<Exit> {
-        if self.lines {
-            for item in &page.items {
-                self.line(serde_json::to_value(row(item))?)?;
-            }
-            return Ok(Exit::Ok);
-        }
-        if self.json {
+        if self.json && !self.lines {
             return self.print(Answer::new(page.map(|item| row(&item)), String::new()));
         }
-        let text: String = page.items.iter().map(line).collect();
-        let next = page.next.clone();
-        let exit = self.print(Answer::new(page.map(|item| row(&item)), text))?;
-        if let Some(next) = next {
+        for item in &page.items {
+            match self.lines {
+                true => self.line(serde_json::to_value(row(item))?)?,
+                false => streams::stdout().write_all(self.redactor.shown(&line(item)).as_bytes())?,
+            }
+        }
+        if let Some(next) = page.next {
             self.note(&format!("There are more: --after {next} continues, --limit N shows more at once."));
         }
-        Ok(exit)
+        Ok(Exit::Ok)
     }
 
     /// Returns a time, given in milliseconds since the epoch, for people: as a distance on a

@@ -30,27 +30,27 @@ pub(super) fn spelled(mut arguments: Vec<String>, root: &Command) -> Result<Vec<
         *first = "setup".to_owned();
     }
     let Some(at) = first_word(&arguments, root) else { return Ok(arguments) };
-    let parts: Vec<String> = match arguments[at].split(':').all(is_name) {
+    let mut parts: Vec<String> = match arguments[at].split(':').all(is_name) {
         true => arguments[at].split(':').map(str::to_owned).collect(),
         false => return Ok(arguments),
     };
+    // Spaces separate the names that these commands had, too.
+    let mut count = 1;
+    let mut take = |parts: &mut Vec<String>, wanted: fn(&str) -> bool| {
+        if let Some(next) = arguments.get(at + count).filter(|next| wanted(next)) {
+            parts.extend(next.split(':').map(str::to_owned));
+            count += 1;
+        }
+    };
+    if parts == ["mcp"] {
+        take(&mut parts, |next| matches!(next.split(':').next(), Some("examples" | "gateway")));
+    }
+    if parts == ["mcp", "gateway"] {
+        take(&mut parts, |verb| !verb.starts_with('-'));
+    }
     let first = parts[0].as_str();
     if let Some((_, why, next)) = RESERVED.iter().find(|(name, ..)| *name == first) {
         return Err(Failure::new(Kind::NotAvailable, *why).next(*next));
-    }
-    let following = arguments.get(at + 1).map(String::as_str);
-    match (first, parts.len(), following) {
-        ("mcp", 1, Some("examples")) => {
-            return Ok(replaced(arguments, at, 2, words(&["mcp", "preset", "list"])));
-        }
-        ("mcp", 1, Some("gateway")) => {
-            let verb = arguments.get(at + 2).is_some_and(|word| !word.starts_with('-'));
-            return Ok(replaced(arguments, at, if verb { 3 } else { 2 }, words(&["mcp", "serve"])));
-        }
-        ("mcp", 1, Some(word)) if word.starts_with("gateway:") => {
-            return Ok(replaced(arguments, at, 2, words(&["mcp", "serve"])));
-        }
-        _ => {}
     }
     let parts = match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["smoke", "startup"] => words(&["doctor", "--startup"]),
@@ -68,7 +68,7 @@ pub(super) fn spelled(mut arguments: Vec<String>, root: &Command) -> Result<Vec<
         [_, _, ..] if root.find_subcommand(first).is_some() => parts,
         _ => return Ok(arguments),
     };
-    Ok(replaced(arguments, at, 1, parts))
+    Ok(replaced(arguments, at, count, parts))
 }
 
 /// Refuses a key as an argument, which other processes and the shell's history can read.

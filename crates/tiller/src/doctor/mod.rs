@@ -189,7 +189,7 @@ async fn examine(subject: &Subject<'_>, extent: Extent) -> DoctorReport {
         fixed,
         sandbox: sandbox_row(options, support),
         providers: checks::providers(subject, subject.stores),
-        web: serde_json::to_value(web::Status::of(options).state()).expect("the keys are strings"),
+        web: web::Status::of(options).state(),
         sessions: sessions.as_json(),
     }
 }

@@ -1,5 +1,6 @@
 //! What the doctor found.
 
+use crate::web::WebState;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -34,7 +35,7 @@ pub(crate) struct DoctorReport {
     /// The providers of models with wires of their own, and whether each has a key.
     pub(super) providers: Vec<Value>,
     /// Whether the web can be searched, and the local hosts that may be fetched from.
-    pub(super) web: Value,
+    pub(super) web: WebState,
     /// The database of sessions.
     pub(super) sessions: Value,
 }

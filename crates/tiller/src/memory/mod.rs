@@ -9,7 +9,7 @@ mod transfer;
 pub(crate) use project::find_project;
 
 use crate::{
-    answer::{Answer, Console, Page, numbered},
+    answer::{Answer, Console, Failure, Kind, Page, numbered},
     args::{MemoryCommand, MemoryFilter, Pages},
     environment::Environment,
     exit::Exit,
@@ -284,7 +284,9 @@ impl Store {
 /// Asks on the terminal.
 fn agrees(console: &Console) -> Result<bool> {
     if !(console.may_ask() && streams::stdout_is_terminal()) {
-        bail!("nothing is trusted: there is no terminal to ask on; review what is shown, then pass --yes");
+        let what =
+            "nothing is trusted: there is no terminal to ask on; review what is shown, then pass --yes";
+        return Err(Failure::new(Kind::Denied, what).into());
     }
     let mut stdout = screen::stdout();
     write!(stdout, "Trust it? [y/N] ")?;

@@ -1,10 +1,7 @@
 //! `tiller sessions fork`: creates a session that begins with the history of another.
 
-use super::{SessionChange, record, silent};
-use crate::{
-    answer::{Answer, Console},
-    exit::Exit,
-};
+use super::{created, record, silent};
+use crate::{answer::Console, exit::Exit};
 use agent::{CreateSession, Runtime, SessionId};
 use anyhow::Result;
 use std::sync::Arc;
@@ -27,6 +24,5 @@ pub(super) async fn run(
     let id = session.id().clone();
     session.close().await;
     let title = record(runtime, &id).await?.title;
-    let text = format!("{id}\n");
-    console.print(Answer::new(SessionChange::new(&id, "forked", title), text))
+    created(console, &id, "forked", title)
 }

@@ -81,11 +81,13 @@ pub(crate) async fn run(
         SessionsCommand::Import { file } => {
             let cwd = console.chosen_directory().cloned();
             if file == Path::new("-") {
-                return imported(console, transfer::import(runtime, std::io::stdin().lock(), cwd).await?);
+                let id = transfer::import(runtime, std::io::stdin().lock(), cwd).await?;
+                return created(console, &id, "imported", None);
             }
             let file = environment::absolute(base, &file)?;
             environment::check_file("FILE", &file)?;
-            imported(console, transfer::import(runtime, exported_file(&file)?, cwd).await?)
+            let id = transfer::import(runtime, exported_file(&file)?, cwd).await?;
+            created(console, &id, "imported", None)
         }
         SessionsCommand::Delete { id, yes } => {
             let id = resolve(&id).await?;
@@ -138,10 +140,9 @@ fn changed(console: &Console, id: &SessionId, what: &'static str, title: Option<
     console.print(Answer::new(SessionChange::new(id, what, title), text))
 }
 
-/// Reports the id of an imported session.
-fn imported(console: &Console, id: SessionId) -> Result<Exit> {
-    let text = format!("{id}\n");
-    console.print(Answer::new(SessionChange::new(&id, "imported", None), text))
+/// Reports a session that was created; people get its id, which a script can use as it is.
+fn created(console: &Console, id: &SessionId, how: &'static str, title: Option<String>) -> Result<Exit> {
+    console.print(Answer::new(SessionChange::new(id, how, title), format!("{id}\n")))
 }
 
 /// Asks whether a session is to be deleted.

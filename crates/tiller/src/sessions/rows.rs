@@ -96,18 +96,14 @@ impl SessionChange {
 pub(crate) struct Exported {
     /// The id of the session.
     id: String,
-    /// The format: json or markdown.
-    format: &'static str,
+    /// The format.
+    format: ExportFormat,
     /// The text that the command prints without `--json`.
     content: String,
 }
 
 impl Exported {
     pub(super) fn new(id: &SessionId, format: ExportFormat, content: &[u8]) -> Self {
-        let format = match format {
-            ExportFormat::Json => "json",
-            ExportFormat::Markdown => "markdown",
-        };
         Self { id: id.to_string(), format, content: String::from_utf8_lossy(content).into_owned() }
     }
 }

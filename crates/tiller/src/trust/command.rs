@@ -7,7 +7,7 @@ use super::{
     rows::{Folder, FolderList},
 };
 use crate::{
-    answer::{Answer, Console, Failure, Kind, failure_of},
+    answer::{Answer, Console, Failure, Kind},
     args::TrustArgs,
     exit::Exit,
     options::Directories,
@@ -91,13 +91,15 @@ pub(crate) async fn run(
             review_and_trust(directories, &directory, &wanted, redactor, answers, &mut out).await
         }
     };
+    if !console.is_json() {
+        return done.map(|()| Exit::Ok);
+    }
+    // A program gets the items that it has to review with the failure, too.
     let project = project(directories, &directory).await;
     let answer = Answer::new(Folder::of(directory.as_str(), &project, redactor), String::new());
     match done {
         Ok(()) => console.print(answer),
-        // A program gets the items that it has to review with the failure.
-        Err(error) if console.is_json() => console.print(answer.failed(failure_of(&error))),
-        Err(error) => Err(error),
+        Err(error) => console.print_failed(answer, error),
     }
 }
 

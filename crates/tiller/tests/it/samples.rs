@@ -194,6 +194,27 @@ fn a_function_without_credentials_names_them_and_the_command_that_sets_them() {
 }
 
 #[test]
+fn a_script_that_fails_says_so_without_the_secrets_it_names() {
+    let home = Home::new();
+    let run = |more: &[&str]| {
+        let script = ["lua", "run", "-e", "print('before'); error('no: sk-canary-0123456789abcdef')"];
+        let mut command = home.tiller(&[&script, more].concat());
+        command.env("OPENAI_API_KEY", "sk-canary-0123456789abcdef").output().unwrap()
+    };
+    let human = run(&[]);
+    assert_eq!((human.status.code(), stdout(&human).as_str()), (Some(1), "before\n"));
+    assert!(stderr(&human).starts_with("tiller: ") && stderr(&human).contains("no: "), "{}", stderr(&human));
+    // Also where notes are left out.
+    assert_eq!(stderr(&run(&["-q"])), stderr(&human));
+    let object: Value = serde_json::from_str(&stdout(&run(&["--json"]))).unwrap();
+    assert_eq!((&object["success"], &object["output"]), (&false.into(), &"before\n".into()), "{object}");
+    assert!(object["error"].as_str().unwrap().contains("no: "), "{object}");
+    for text in [stderr(&human), object.to_string()] {
+        assert!(!text.contains("canary"), "{text}");
+    }
+}
+
+#[test]
 fn the_only_account_is_used_when_none_is_named() {
     let service = plane();
     let home = with_plane(&service, "work", true);

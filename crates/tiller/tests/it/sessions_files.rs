@@ -65,6 +65,79 @@ fn an_export_is_imported_completely_except_files() {
     assert_eq!(lines(&home, &["sessions", "list", "--jsonl"]).len(), 2);
 }
 
+/// Runs a command that prints one object.
+fn object(home: &Home, args: &[&str]) -> Value {
+    let output = home.run(args);
+    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((&object["v"], &object["success"]), (&Value::from(1), &Value::Bool(true)), "{args:?}");
+    object
+}
+
+#[test]
+fn a_fork_has_the_whole_history_and_goes_on_alone() {
+    let home = Home::new();
+    let id = edited(&home);
+    let forked = object(&home, &["sessions", "fork", &id, "--json"]);
+    let copy = forked["id"].as_str().unwrap();
+    assert_eq!(forked["done"], "forked");
+    assert_ne!(copy, id);
+    let shown = stdout(&home.run(&["sessions", "show", &id]));
+    assert_eq!(stdout(&home.run(&["sessions", "show", copy])), shown);
+    assert!(home.run(&["-p", "show a.txt", "--session", copy]).status.success());
+    assert_eq!(stdout(&home.run(&["sessions", "show", &id])), shown, "the original is as it was");
+    let plain = stdout(&home.run(&["sessions", "fork", &id]));
+    assert!(home.run(&["sessions", "show", plain.trim()]).status.success(), "{plain:?} is an id");
+}
+
+#[test]
+fn the_events_of_a_session_and_its_decisions_come_in_pages() {
+    let home = Home::new();
+    let id = edited(&home);
+    for command in [&["sessions", "show", &id][..], &["permissions", "log", "--session", &id]] {
+        let run = |more: &[&str]| home.run(&[command, more].concat());
+        let whole: Vec<Value> =
+            stdout(&run(&["--jsonl"])).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(!whole.is_empty(), "{command:?}");
+        let (mut seen, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let mut args = [command, &["--json", "--limit", "1"]].concat();
+            args.extend(after.iter().flat_map(|after| ["--after", after.as_str()]));
+            let page = object(&home, &args);
+            seen.extend(page["items"].as_array().unwrap().clone());
+            after = page["next"].as_str().map(str::to_owned);
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, whole, "{command:?}");
+        // Lines have no cursor, so a note has it.
+        let cut = run(&["--jsonl", "--limit", "1"]);
+        assert_eq!(stdout(&cut).lines().count(), 1, "{command:?}");
+        assert_eq!(stderr(&cut).contains("--after 1 continues"), whole.len() > 1, "{}", stderr(&cut));
+    }
+}
+
+#[test]
+fn an_export_and_a_rewind_are_objects_too() {
+    let home = Home::new();
+    let id = edited(&home);
+    let exported = object(&home, &["sessions", "export", &id, "--format", "markdown", "--json"]);
+    let text = stdout(&home.run(&["sessions", "export", &id, "--format", "markdown"]));
+    assert_eq!(
+        (&exported["format"], exported["content"].as_str()),
+        (&"markdown".into(), Some(text.as_str()))
+    );
+    let turns = object(&home, &["sessions", "rewind", &id, "--json"]);
+    assert_eq!(turns["items"][0]["files"][0], home.file("a.txt"), "{turns}");
+    let rewound = object(&home, &["sessions", "rewind", &id, "--to", "0", "--json"]);
+    assert_eq!(rewound["restored"][0], home.file("a.txt"), "{rewound}");
+    assert_eq!(home.read("a.txt").unwrap(), "one\n");
+    let refused = home.run(&["sessions", "rewind", &id, "--to", "9", "--json"]);
+    let refused: Value = serde_json::from_str(&stdout(&refused)).unwrap();
+    assert_eq!(refused["kind"], "not_found", "{refused}");
+}
+
 #[test]
 fn every_command_calls_the_id_of_a_session_session_id() {
     let home = Home::new();

@@ -139,6 +139,14 @@ fn p13_nothing_is_trusted_without_being_shown_and_confirmed() {
     }
     assert!(!shown.contains('\u{1b}') && !shown.contains("canary"), "{shown:?}");
     assert!(!home.path().join("home/.config/tiller/trust.json").exists());
+    // A program gets what it has to review with the failure.
+    let output = home.run(&["trust", "--json"]);
+    let review: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((&review["success"], &review["kind"]), (&false.into(), &"denied".into()), "{review}");
+    let server = review["items"].as_array().unwrap().iter().find(|item| item["name"] == "x").unwrap();
+    assert_eq!((&server["state"], &server["kind"]), (&"untrusted".into(), &"server".into()), "{server}");
+    assert!(server["fingerprint"].is_string() && !review.to_string().contains("canary"), "{review}");
+    assert!(!home.path().join("home/.config/tiller/trust.json").exists());
     // One by one, by name, without another item of the same name.
     home.write(".cursor/mcp.json", "{\"mcpServers\":{\"guard\":{\"command\":\"touch\"}}}");
     let refused = home.run(&["trust", "--yes", "--only", "guard"]);
