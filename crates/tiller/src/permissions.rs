@@ -8,9 +8,7 @@ use crate::{
     sessions::resolve_session_id,
     wiring::{self, App},
 };
-use agent::{
-    ExplainedAs, PermissionOutcome, Runtime, SessionEvent, SessionId, explain, explained_as, sanitise,
-};
+use agent::{ExplainedAs, PermissionOutcome, Runtime, SessionEvent, SessionId, explain, explained_as};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -78,7 +76,7 @@ pub(crate) async fn run(
             }
             let steps = chain.into_iter().map(|step| ExplainedStep { rule: step.rule, says: step.says });
             let explained = Explained { action: id, subject: what, steps: steps.collect() };
-            console.print(Answer::new(explained, sanitise(&text)))
+            console.print(Answer::new(explained, text))
         }
         PermissionsCommand::Log { session, limit, pages } => {
             let session = session.as_deref().unwrap_or("last");
@@ -121,7 +119,7 @@ async fn log(
         .await?;
     let line = |decision: &Decision| {
         let Decision { call, outcome, rule, title, .. } = decision;
-        sanitise(&format!("{call:<9} {outcome:<13} {rule:<17} {title}")) + "\n"
+        format!("{call:<9} {outcome:<13} {rule:<17} {title}\n")
     };
     console.page(Page::ranked(found, skipped, limit), Decision::clone, line)
 }

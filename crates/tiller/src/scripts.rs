@@ -11,7 +11,7 @@ use crate::{
     options::Options,
     wiring,
 };
-use agent::{AnyTool, sanitise};
+use agent::AnyTool;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use lua::{Function, FunctionKind, Functions, MEGABYTE, Query, Report, RunLimits, Script};
@@ -152,7 +152,7 @@ fn print(console: &Console, report: Report) -> Result<Exit> {
         duration_ms: report.took.as_secs_f64() * 1e3,
         memory_bytes: report.memory as u64,
     };
-    let answer = Answer::new(ran, sanitise(&text));
+    let answer = Answer::new(ran, text);
     match report.error {
         None => console.print(answer),
         Some(error) => console.print_failed(answer, Failure::new(Kind::Usage, error).into()),

@@ -20,7 +20,7 @@ use crate::{
 use agent::{
     Expiry, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, Memories, Memory, MemoryAuthor, MemoryChange,
     MemoryDraft, MemoryId, MemoryOptions, MemoryQuery, MemoryScope, ProjectMemories, Redactor, Runtime,
-    Stored, sanitise,
+    Stored,
 };
 use anyhow::{Context as _, Result, bail};
 use rows::MemoryRow;
@@ -60,12 +60,12 @@ pub(crate) async fn run(
             if text.is_none() && !console.is_json() {
                 console.note("A new session here is sent no memories.");
             }
-            let shown = text.as_deref().map(|text| sanitise(text) + "\n").unwrap_or_default();
+            let shown = text.as_deref().map(|text| format!("{text}\n")).unwrap_or_default();
             console.print(Answer::new(rows::Recalled { text }, shown))
         }
         MemoryCommand::Show { id } => {
             let memory = store.get(id).await?;
-            console.print(Answer::new(MemoryRow::of(&memory), sanitise(&rows::full(&memory)) + "\n"))
+            console.print(Answer::new(MemoryRow::of(&memory), rows::full(&memory) + "\n"))
         }
         MemoryCommand::Search { words, filter, pages } => {
             let page = store.page(&filter, words.join(" "), &pages).await?;
@@ -144,7 +144,7 @@ fn changed(console: &Console, done: &'static str, memories: &[Memory]) -> Result
 
 /// Returns a line for each memory with what was done with it.
 fn lines(done: &str, memories: &[Memory]) -> String {
-    memories.iter().map(|memory| sanitise(&rows::done(done, memory)) + "\n").collect()
+    memories.iter().map(|memory| rows::done(done, memory) + "\n").collect()
 }
 
 impl Store {
@@ -303,5 +303,5 @@ fn text_of_stdin() -> Result<String> {
 }
 
 fn print(console: &Console, page: Page<Memory>, with_project: bool) -> Result<Exit> {
-    console.page(page, MemoryRow::of, |memory| sanitise(&rows::line(memory, with_project)) + "\n")
+    console.page(page, MemoryRow::of, |memory| rows::line(memory, with_project) + "\n")
 }

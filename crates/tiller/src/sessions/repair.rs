@@ -6,7 +6,6 @@ use crate::{
     exit::Exit,
     options::Directories,
 };
-use agent::sanitise;
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,10 +50,8 @@ pub(crate) fn run(directories: &Directories, check: bool, console: &Console) -> 
     let done = if check { Repaired::Nothing } else { store::repair(path)? };
     // The state after the repair: it marks truncated sessions and sets a damaged file aside.
     let left = if check { found.clone() } else { store::examine(path, CheckDepth::Quick)? };
-    let text: String = lines(path, found.as_ref(), &done, left.as_ref())
-        .iter()
-        .map(|line| format!("{}\n", sanitise(line)))
-        .collect();
+    let text: String =
+        lines(path, found.as_ref(), &done, left.as_ref()).iter().map(|line| format!("{}\n", line)).collect();
     let answer = Answer::new(RepairReport::of(path, found, &done, left.as_ref()), text);
     let remain = left.is_some_and(|left| !left.problems.is_empty());
     console.print(answer.failed_if(remain, "the session database has problems"))

@@ -5,7 +5,7 @@ use crate::{
     answer::{Answer, Console, Failure, Kind, Page},
     exit::Exit,
 };
-use agent::{Checkpoint, OpenSession, RewindReport, RewindTarget, Runtime, SessionId, sanitise};
+use agent::{Checkpoint, OpenSession, RewindReport, RewindTarget, Runtime, SessionId};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -80,7 +80,7 @@ pub(super) async fn run(
     let report = session.rewind(target).await;
     session.close().await;
     let report = report?;
-    let answer = Answer::new(Rewound::of(id, &report), sanitise(&report.to_string()));
+    let answer = Answer::new(Rewound::of(id, &report), report.to_string());
     if report.left.is_empty() {
         return console.print(answer);
     }
@@ -96,7 +96,7 @@ fn row(checkpoint: &Checkpoint) -> TurnRow {
 fn line(checkpoint: &Checkpoint) -> String {
     let files = paths(&checkpoint.files).join("\n    ");
     let prompt = agent::one_line(&checkpoint.prompt);
-    sanitise(&format!("{}  {prompt}\n    {files}", checkpoint.turn)) + "\n"
+    format!("{}  {prompt}\n    {files}\n", checkpoint.turn)
 }
 
 fn paths(paths: &[AbsPath]) -> Vec<String> {
