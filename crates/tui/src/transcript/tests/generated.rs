@@ -168,13 +168,13 @@ fn answer(number: usize, round: &Round, calls: &mut usize, out: &mut Vec<Session
         model: "m".to_owned(),
         items: items.collect(),
     };
-    // What is streamed has the same separators of items as the whole texts.
-    let (mut text, mut thoughts) = (response.text(), response.thoughts());
-    for (is_text, item) in &round.items {
-        let rest = if *is_text { &mut text } else { &mut thoughts };
-        let end = rest.find(item.as_str()).map_or(0, |at| at + item.len());
-        let mut piece = rest[..end].to_owned();
-        *rest = rest[end..].to_owned();
+    // What is streamed has the same separators of items as the whole texts: what an item adds.
+    let whole = |count: usize, is_text: bool| {
+        let response = ModelResponse { items: response.items[..count].to_vec(), ..response.clone() };
+        if is_text { response.text() } else { response.thoughts() }
+    };
+    for (at, (is_text, _)) in round.items.iter().enumerate() {
+        let mut piece = whole(at + 1, *is_text).split_off(whole(at, *is_text).len());
         while !piece.is_empty() {
             let cut = agent::ceil_char_boundary(&piece, round.cut.min(piece.len()));
             let part: String = piece.drain(..cut).collect();
