@@ -15,7 +15,7 @@ pub(crate) struct Live {
     turn: Option<SessionEvent>,
     /// The open permission requests.
     asked: Vec<SessionEvent>,
-    /// The deltas of each message so far, joined.
+    /// The deltas of the answer so far, in order, those of one message joined.
     texts: Vec<SessionEvent>,
     calls: Vec<Running>,
     /// The event that began the running compaction.
@@ -38,7 +38,7 @@ impl Live {
     pub(crate) fn note(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
-                match self.texts.iter_mut().find_map(|known| text_of(known, id)) {
+                match self.texts.last_mut().and_then(|last| text_of(last, id)) {
                     Some(so_far) => so_far.push_str(text),
                     None => self.texts.push(event.clone()),
                 }
@@ -158,8 +158,10 @@ mod tests {
     #[test]
     fn text_is_kept_until_the_whole_answer_is_stored() {
         let thought = SessionEvent::ThoughtDelta { id: "t".into(), text: "hm".to_owned() };
-        let said = [delta("m", "a"), thought.clone(), delta("m", "b")];
-        let mut live = check(&said, &[delta("m", "ab"), thought]);
+        let mut live = check(
+            &[delta("m", "a"), delta("m", "b"), thought.clone(), delta("m", "c")],
+            &[delta("m", "ab"), thought, delta("m", "c")],
+        );
         live.note(&SessionEvent::ModelResponse(ModelResponse::from_text("m".into(), "t".into(), "", "ab")));
         assert!(live.events().is_empty());
     }

@@ -26,21 +26,19 @@ proptest! {
         let live = events(&steps);
         let at = at.min(live.len());
         let (before, after) = live.split_at(at);
-        // What is going on: the texts of the answer that is being written, as one piece each.
+        // The live state: the answer that is being streamed, each run of text or reasoning joined.
         let last = before.iter().rposition(|event| matches!(event, SessionEvent::ModelResponse(_)));
         let mut texts: Vec<SessionEvent> = Vec::new();
         for event in &before[last.map_or(0, |last| last + 1)..] {
             let (SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text }) = event else {
                 continue;
             };
-            let known = texts.iter_mut().find_map(|known| match known {
-                SessionEvent::MessageDelta { id: other, text } | SessionEvent::ThoughtDelta { id: other, text }
-                    if other == id => Some(text),
-                _ => None,
-            });
-            match known {
-                Some(so_far) => so_far.push_str(text),
-                None => texts.push(event.clone()),
+            match texts.last_mut() {
+                Some(
+                    SessionEvent::MessageDelta { id: last, text: so_far }
+                    | SessionEvent::ThoughtDelta { id: last, text: so_far },
+                ) if last == id => so_far.push_str(text),
+                _ => texts.push(event.clone()),
             }
         }
         let stored = before.iter().filter(|event| event.is_durable());
