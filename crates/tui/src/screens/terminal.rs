@@ -27,7 +27,7 @@ use std::{
 };
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout_at},
 };
 
 /// How a terminal is opened.
@@ -43,6 +43,10 @@ pub struct Options {
     pub mouse: bool,
     /// Whether the terminal's title may be set.
     pub title: bool,
+    /// Whether links may be hyperlinks; they are where the terminal is known to have them.
+    pub hyperlinks: bool,
+    /// Whether the colour of the background is asked for at the beginning.
+    pub background: bool,
 }
 
 /// Why there is no terminal to work with.
@@ -54,6 +58,17 @@ pub enum TerminalError {
     /// It does not do what terminals do.
     #[error("the terminal cannot be set up: {0}; use `tiller -p` without one")]
     SetUp(#[source] io::Error),
+}
+
+/// What is known of the colour of the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Background {
+    /// Nothing; it was not asked for.
+    Unasked,
+    /// The answer is awaited.
+    Asked,
+    /// The terminal answered, or answered what was asked after it.
+    Known(Option<[u8; 3]>),
 }
 
 /// The terminal. Dropping it gives it back.
@@ -85,7 +100,10 @@ pub struct Terminal {
     suspended: bool,
     gone: bool,
     watcher: Option<Watcher<PipeWriter>>,
-    background: Option<[u8; 3]>,
+    background: Background,
+    /// The series of questions of which the last one, which every terminal answers, waits for its
+    /// answer.
+    fences: u8,
     window: Signal,
     stop: Signal,
     carry_on: Signal,
@@ -113,7 +131,8 @@ impl Terminal {
     /// As for [`Self::open`].
     pub fn on(device: Arc<Device>, options: Options) -> Result<Self, TerminalError> {
         let capabilities = Capabilities::from_variables(&options.variables);
-        let rendering = Rendering { colours: capabilities.colours, measure: options.measure };
+        let hyperlinks = options.hyperlinks && capabilities.hyperlinks;
+        let rendering = Rendering { colours: capabilities.colours, measure: options.measure, hyperlinks };
         let size @ (columns, rows) = device.size();
         let on = |kind: SignalKind| signal(kind).map_err(TerminalError::SetUp);
         let number = |number: Number| SignalKind::from_raw(number.as_raw());
@@ -135,7 +154,8 @@ impl Terminal {
             suspended: false,
             gone: false,
             watcher: None,
-            background: None,
+            background: Background::Unasked,
+            fences: 0,
             window: on(SignalKind::window_change())?,
             stop: on(number(Number::TSTP))?,
             carry_on: on(number(Number::CONT))?,
@@ -164,7 +184,22 @@ impl Terminal {
 
     /// Returns the colour of the background, once the terminal has answered.
     pub fn background(&self) -> Option<[u8; 3]> {
-        self.background
+        match self.background {
+            Background::Known(colour) => colour,
+            Background::Unasked | Background::Asked => None,
+        }
+    }
+
+    /// Waits for the answer about the background, if it was asked for, for
+    /// [`limits::BACKGROUND_WAIT`] at the longest. What the user does meanwhile is kept for
+    /// [`Self::input`].
+    pub async fn wait_for_background(&mut self) {
+        let deadline = Instant::now() + limits::BACKGROUND_WAIT;
+        while self.background == Background::Asked && !self.gone {
+            if timeout_at(deadline, self.step()).await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Whether the next frame would be taken.
@@ -219,20 +254,25 @@ impl Terminal {
                 self.refused = false;
                 return Some(Input::Ready);
             }
-            let decoded = self.decoder.deadline().map(|deadline| self.start + deadline);
-            let deadline = decoded.into_iter().chain(self.resized).min();
-            let reads = !self.paused && !self.suspended;
-            let mut bytes = [0; 4096];
-            tokio::select! {
-                read = self.source.read(&mut bytes), if reads => self.take_read(read.map(|count| &bytes[..count])),
-                () = sleep_until(deadline.unwrap_or(self.start)), if deadline.is_some() => self.take_time(),
-                () = self.room.wait(), if !self.device.is_drained() => {
-                    self.gone |= self.device.flush().is_err();
-                }
-                _ = self.window.recv() => self.resized = Some(Instant::now() + limits::RESIZE_PAUSE),
-                _ = self.stop.recv() => self.stop_process(),
-                _ = self.carry_on.recv() => self.continue_process(),
+            self.step().await;
+        }
+    }
+
+    /// Waits for one thing and takes it. Cancel-safe.
+    async fn step(&mut self) {
+        let decoded = self.decoder.deadline().map(|deadline| self.start + deadline);
+        let deadline = decoded.into_iter().chain(self.resized).min();
+        let reads = !self.paused && !self.suspended;
+        let mut bytes = [0; 4096];
+        tokio::select! {
+            read = self.source.read(&mut bytes), if reads => self.take_read(read.map(|count| &bytes[..count])),
+            () = sleep_until(deadline.unwrap_or(self.start)), if deadline.is_some() => self.take_time(),
+            () = self.room.wait(), if !self.device.is_drained() => {
+                self.gone |= self.device.flush().is_err();
             }
+            _ = self.window.recv() => self.resized = Some(Instant::now() + limits::RESIZE_PAUSE),
+            _ = self.stop.recv() => self.stop_process(),
+            _ = self.carry_on.recv() => self.continue_process(),
         }
     }
 
@@ -312,9 +352,12 @@ impl Terminal {
         }
     }
 
-    /// Asks for the colour of the background; see [`Self::background`].
+    /// Asks for the colour of the background, once; see [`Self::background`]. [`Input::Ready`] comes
+    /// with the answer.
     pub fn ask_background(&mut self) {
-        if self.capabilities.answers && self.screen != Screen::Plain {
+        if self.background == Background::Unasked && self.asks() {
+            self.background = Background::Asked;
+            self.fences += 1;
             self.write(osc::BACKGROUND.as_bytes());
         }
     }
@@ -393,10 +436,18 @@ impl Terminal {
 
     /// Asks the terminal what it is and what it can do. The answers come among the inputs.
     fn ask(&mut self) {
-        let asks = self.capabilities.answers && self.capabilities.multiplexer != Some(Multiplexer::Screen);
-        if asks && self.device.is_terminal() && self.screen != Screen::Plain {
+        if self.asks() {
+            self.fences += 1;
             self.write(osc::QUESTIONS.as_bytes());
         }
+        if self.options.background {
+            self.ask_background();
+        }
+    }
+
+    fn asks(&self) -> bool {
+        let answers = self.capabilities.answers && self.capabilities.multiplexer != Some(Multiplexer::Screen);
+        answers && self.device.is_terminal() && self.screen != Screen::Plain
     }
 
     fn give_back(&mut self) {
@@ -456,12 +507,24 @@ impl Terminal {
         for event in events {
             match event {
                 Event::Input(input) => self.queue.push_back(input),
-                Event::Answer(Answer::Name(name)) => self.capabilities.named(&name),
+                Event::Answer(Answer::Name(name)) => {
+                    self.capabilities.named(&name);
+                    let hyperlinks = self.options.hyperlinks && self.capabilities.hyperlinks;
+                    self.inline.set_hyperlinks(hyperlinks);
+                    self.full.set_hyperlinks(hyperlinks);
+                }
                 Event::Answer(Answer::Synchronised(can)) => self.capabilities.synchronised = Some(can),
-                Event::Answer(Answer::Background(colour)) => self.background = Some(colour),
-                Event::Answer(
-                    Answer::MarksPastes(_) | Answer::Keyboard | Answer::Cursor(..) | Answer::Attributes,
-                ) => {}
+                Event::Answer(Answer::Background(colour)) => {
+                    self.background = Background::Known(Some(colour));
+                    self.queue.push_back(Input::Ready);
+                }
+                Event::Answer(Answer::Attributes) => {
+                    self.fences = self.fences.saturating_sub(1);
+                    if self.fences == 0 && self.background == Background::Asked {
+                        self.background = Background::Known(None);
+                    }
+                }
+                Event::Answer(Answer::MarksPastes(_) | Answer::Keyboard | Answer::Cursor(..)) => {}
             }
         }
     }
