@@ -6,7 +6,10 @@
 
 pub(crate) mod control;
 pub(crate) mod corpus;
+pub(crate) mod emulator;
 mod fields;
 mod hostile;
+mod invariant;
 mod sequences;
+mod sizes;
 mod stage;

@@ -1,7 +1,10 @@
 //! The interface on a screen, as `run.rs` connects them, with every byte that is written read by
 //! [`super::control`].
 
-use super::control::{self, Written};
+use super::{
+    control::{self, Written},
+    emulator,
+};
 use crate::{
     app::{App, AppOptions, FirstMessage, effect::Effect},
     client::mailbox::Letter,
@@ -33,6 +36,9 @@ pub(super) struct Stage {
     pub(super) text: String,
     /// The bytes that were written last.
     pub(super) last: Vec<u8>,
+    /// The rows that were committed inline.
+    pub(super) committed: Vec<String>,
+    pub(super) emulator: vt100::Parser,
 }
 
 impl Stage {
@@ -57,6 +63,8 @@ impl Stage {
             capabilities: Capabilities::from_variables(&variables),
             text: String::new(),
             last: Vec::new(),
+            committed: Vec::new(),
+            emulator: emulator::terminal(columns, rows),
         }
     }
 
@@ -69,7 +77,18 @@ impl Stage {
             Screen::Plain => plain::lines(&frame).into_bytes(),
         };
         self.written(bytes);
+        if self.screen == Screen::Inline {
+            self.committed.extend(frame.commit.iter().map(|row| row.plain().trim_end().to_owned()));
+        }
         frame
+    }
+
+    /// Ends the interface, with the live region removed.
+    pub(super) fn close(&mut self) {
+        self.app.leave();
+        self.set_screen(Screen::Inline);
+        self.draw();
+        self.written(self.inline.farewell());
     }
 
     pub(super) fn letter(&mut self, letter: Letter) {
@@ -98,6 +117,7 @@ impl Stage {
     }
 
     pub(super) fn resize(&mut self, columns: u16, rows: u16) {
+        emulator::resize(&mut self.emulator, columns, rows);
         self.inline.resize(columns, rows, false);
         self.full.resize(columns, rows);
         self.input(Input::Resize { columns, rows });
@@ -134,7 +154,13 @@ impl Stage {
             self.written(self.inline.farewell());
             self.inline.removed();
         }
-        self.screen = screen;
+        let from = std::mem::replace(&mut self.screen, screen);
+        if from == Screen::Full {
+            self.emulator.process(b"\x1b[?1049l");
+        }
+        if screen == Screen::Full {
+            self.emulator.process(b"\x1b[?1049h");
+        }
         self.full.redraw();
         self.inline.redraw();
     }
@@ -142,6 +168,7 @@ impl Stage {
     fn written(&mut self, bytes: Vec<u8>) {
         let Written { text, .. } = control::read(&bytes, self.screen);
         self.text.push_str(&text);
+        self.emulator.process(&bytes);
         self.last = bytes;
     }
 }

@@ -1,11 +1,17 @@
 //! The screens against a terminal emulator that behaves like xterm.
 
 use super::{
-    frame::{Frame, Rendering},
+    frame::{self, Frame, Rendering},
     full::Full,
     inline::Inline,
 };
-use crate::text::row::Row;
+use crate::{
+    safety::{
+        control,
+        emulator::{resize, rows, terminal},
+    },
+    text::row::Row,
+};
 use proptest::{collection::vec, prelude::*};
 
 /// The fewest columns and rows in these tests; the number of a line fits into a row.
@@ -43,22 +49,6 @@ fn live(number: usize, width: u16) -> Row {
     Row::new(format!("~{number}{}", "-".repeat(usize::from(width))))
 }
 
-/// All rows of the scrollback and the screen, with whether the terminal goes on with each in the
-/// next one.
-fn rows(parser: &mut vt100::Parser) -> Vec<(String, bool)> {
-    let screen = parser.screen_mut();
-    let columns = screen.size().1.get();
-    let mut rows = Vec::new();
-    for offset in (1..=screen.scrollback_len()).rev() {
-        screen.set_scrollback(offset);
-        rows.push((screen.rows(0, columns).next().unwrap(), screen.row_wrapped(0)));
-    }
-    screen.set_scrollback(0);
-    let wrapped: Vec<bool> = (0..screen.size().0.get()).map(|row| screen.row_wrapped(row)).collect();
-    rows.extend(screen.rows(0, columns).zip(wrapped));
-    rows
-}
-
 /// Plays steps and gives the terminal back; returns all rows, and the lines that were committed.
 fn played(steps: &[Step]) -> (Vec<(String, bool)>, Vec<String>) {
     let (columns, height) = (60, 20);
@@ -77,7 +67,7 @@ fn played(steps: &[Step]) -> (Vec<(String, bool)>, Vec<String>) {
                         .map(|(column, row)| (column, row.min(widths.len().saturating_sub(1) as u16))),
                 };
                 let bytes = inline.draw(&frame);
-                assert_allowed(&bytes);
+                control::read(&bytes, frame::Screen::Inline);
                 parser.process(&bytes);
             }
             Step::Resize { columns, rows } => {
@@ -93,36 +83,6 @@ fn played(steps: &[Step]) -> (Vec<(String, bool)>, Vec<String>) {
         found.pop();
     }
     (found, lines)
-}
-
-fn terminal(columns: u16, rows: u16) -> vt100::Parser {
-    let size = |number: u16| std::num::NonZeroU16::new(number).unwrap();
-    vt100::Parser::new(size(rows), size(columns), 10_000)
-}
-
-fn resize(parser: &mut vt100::Parser, columns: u16, rows: u16) {
-    let size = |number: u16| std::num::NonZeroU16::new(number).unwrap();
-    parser.screen_mut().set_size(size(rows), size(columns));
-}
-
-/// Fails if there is anything but text, styles, moves, and erasing to the right or below.
-fn assert_allowed(bytes: &[u8]) {
-    let text = std::str::from_utf8(bytes).unwrap();
-    let mut parts = text.split('\u{1b}');
-    let plain =
-        |part: &str| part.chars().all(|character| !character.is_control() || "\r\n".contains(character));
-    assert!(plain(parts.next().unwrap()), "{text:?}");
-    for part in parts {
-        let sequence = part.strip_prefix('[').unwrap_or_else(|| panic!("ESC {part:?}"));
-        let end = sequence.find(|character: char| character.is_ascii_alphabetic()).unwrap();
-        let allowed = match (&sequence[..end], sequence.as_bytes()[end]) {
-            (parameters, b'A' | b'B' | b'G') => parameters.bytes().all(|byte| byte.is_ascii_digit()),
-            (parameters, b'm') => parameters.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'),
-            ("", b'K' | b'J') | ("?25" | "?2026", b'h' | b'l') => true,
-            _ => false,
-        };
-        assert!(allowed && plain(&sequence[end + 1..]), "ESC {part:?}");
-    }
 }
 
 proptest! {

@@ -3,6 +3,7 @@
 mod ends;
 mod flags;
 mod model;
+mod plain;
 mod screens;
 mod sessions;
 mod sizes;
