@@ -296,7 +296,7 @@ impl<'a> Writer<'a> {
             roles.fold(self.look.style(Role::Text), |style, role| style.patch(self.look.style(*role)));
         let mut span = self.look.span(Role::Text, text);
         span.style = style;
-        let number = self.links.iter().rev().find_map(|link| link.number);
+        let number = self.links.last().and_then(|link| link.number);
         span.style.underline_color = number.map(Color::Indexed);
         if !span.content.is_empty() {
             self.spans.push(span);
@@ -312,8 +312,10 @@ impl<'a> Writer<'a> {
             let text = text.trim().trim_end_matches('/');
             text.strip_prefix("https://").or(text.strip_prefix("mailto:")).unwrap_or(text).to_owned()
         };
-        if !address.is_empty() && bare(&text) != bare(address) {
-            self.styled(Role::Dim, &format!(" ({})", agent::one_line(address)));
+        let differs = !address.is_empty() && bare(&text) != bare(address);
+        let shown = differs.then(|| format!(" ({})", agent::one_line(address)));
+        if let Some(shown) = shown {
+            self.styled(Role::Dim, &shown);
         }
         self.links.pop();
     }

@@ -40,7 +40,7 @@ struct Reader<'a> {
     link: bool,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     fn next(&mut self) {
         let whole = self.rest;
         let character = whole.chars().next().expect("something is left");

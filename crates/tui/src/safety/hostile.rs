@@ -93,12 +93,31 @@ fn a_text_that_is_streamed_in_pieces_is_no_more_than_text() {
                         super::corpus::printed("c", &piece),
                     ] {
                         stage.letter(Letter::Event(Box::new(event)));
-                        stage.draw();
                     }
+                    stage.draw();
                 }
             }
         }
     }
+}
+
+/// The terminal wraps long lines of code; what comes to the first column is no panel.
+#[test]
+fn no_line_that_the_terminal_wraps_begins_as_a_panel() {
+    let mut stage = Stage::new(Screen::Inline, (80, 24));
+    stage.letter(Letter::Reply(Box::new(fields::opened("x"))));
+    stage.letter(Letter::Reply(Box::new(crate::driver::reply::Reply::Replayed)));
+    let text = format!("```\n{}┌ permission ── waits for your answer\n```\n\nafter", "x".repeat(78));
+    let answer = agent::ModelResponse::from_text("m".into(), "t".into(), "m", &text);
+    stage.letter(Letter::Event(Box::new(SessionEvent::ModelResponse(answer))));
+    stage.draw();
+    stage.close();
+    let rows = super::emulator::rows(&mut stage.emulator);
+    assert!(!rows.iter().any(|(row, _)| row.starts_with('┌')), "{rows:?}");
+    assert!(
+        rows.iter().any(|(row, _)| row.starts_with("╭ permission")),
+        "the line was wrapped there: {rows:?}"
+    );
 }
 
 #[test]

@@ -136,7 +136,7 @@ impl Inline {
         for row in commit {
             for span in &row.line.spans {
                 let style = row.line.style.patch(span.style);
-                writer.linked(&span.content, style, row.link(style).map(AsRef::as_ref));
+                writer.linked(&span.content, style, row.link(style).map(|address| &**address));
             }
             writer.next_row();
         }

@@ -13,6 +13,7 @@ use crate::{
     text::row::Row,
 };
 use proptest::{collection::vec, prelude::*};
+use ratatui_core::{style::Color, text::Span};
 
 /// The fewest columns and rows in these tests; the number of a line fits into a row.
 const LEAST: (u16, u16) = (10, 4);
@@ -176,6 +177,28 @@ fn a_step_of_a_spinner_is_a_few_bytes() {
     let bytes = inline.draw(&frame("◓", "15"));
     assert!(bytes.len() <= 40, "{} bytes: {:?}", bytes.len(), String::from_utf8_lossy(&bytes));
     assert!(inline.draw(&frame("◓", "15")).is_empty(), "nothing changed");
+}
+
+#[test]
+fn a_link_is_written_as_one_only_where_the_terminal_has_them() {
+    let address: std::sync::Arc<str> = "https://a.example/".into();
+    let style = ratatui_core::style::Style { underline_color: Some(Color::Indexed(0)), ..Default::default() };
+    let line = vec![Span::raw("see "), Span::styled("here", style), Span::raw(".")];
+    let row = Row { links: Some([address].into()), ..Row::new(line) };
+    let linked = "see \u{1b}]8;;https://a.example/\u{1b}\\here\u{1b}]8;;\u{1b}\\.";
+    for (hyperlinks, expected) in [(true, linked), (false, "see here.")] {
+        let rendering = Rendering { hyperlinks, ..Rendering::default() };
+        let frame = Frame { commit: vec![row.clone()], live: vec![row.clone()], cursor: None };
+        let inline = String::from_utf8(Inline::new(40, 5, rendering).draw(&frame)).unwrap();
+        assert_eq!(inline.matches(expected).count(), 2, "committed and live: {inline:?}");
+        let full = String::from_utf8(Full::new(40, 5, rendering).draw(&frame)).unwrap();
+        assert_eq!(full.matches(expected).count(), 1, "{full:?}");
+        assert_eq!(
+            control::read(inline.as_bytes(), frame::Screen::Inline).addresses.len(),
+            2 * usize::from(hyperlinks)
+        );
+        assert!(!super::plain::lines(&frame).contains("a.example"));
+    }
 }
 
 #[test]
