@@ -1,6 +1,7 @@
 //! The terminal as the rest of the interface sees it: frames go in, inputs come out.
 
 use super::{
+    background::Background,
     frame::{Frame, Rendering, Screen},
     full::Full,
     inline::Inline,
@@ -60,17 +61,6 @@ pub enum TerminalError {
     SetUp(#[source] io::Error),
 }
 
-/// What is known of the colour of the background.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Background {
-    /// Nothing; it was not asked for.
-    Unasked,
-    /// The answer is awaited.
-    Asked,
-    /// The terminal answered, or answered what was asked after it.
-    Known(Option<[u8; 3]>),
-}
-
 /// The terminal. Dropping it gives it back.
 ///
 /// It belongs to a thread with a current-thread runtime of its own: nothing here waits for another
@@ -101,9 +91,6 @@ pub struct Terminal {
     gone: bool,
     watcher: Option<Watcher<PipeWriter>>,
     background: Background,
-    /// The series of questions of which the last one, which every terminal answers, waits for its
-    /// answer.
-    fences: u8,
     window: Signal,
     stop: Signal,
     carry_on: Signal,
@@ -154,8 +141,7 @@ impl Terminal {
             suspended: false,
             gone: false,
             watcher: None,
-            background: Background::Unasked,
-            fences: 0,
+            background: Background::default(),
             window: on(SignalKind::window_change())?,
             stop: on(number(Number::TSTP))?,
             carry_on: on(number(Number::CONT))?,
@@ -184,10 +170,7 @@ impl Terminal {
 
     /// Returns the colour of the background, once the terminal has answered.
     pub fn background(&self) -> Option<[u8; 3]> {
-        match self.background {
-            Background::Known(colour) => colour,
-            Background::Unasked | Background::Asked => None,
-        }
+        self.background.colour()
     }
 
     /// Waits for the answer about the background, if it was asked for, for
@@ -195,7 +178,7 @@ impl Terminal {
     /// [`Self::input`].
     pub async fn wait_for_background(&mut self) {
         let deadline = Instant::now() + limits::BACKGROUND_WAIT;
-        while self.background == Background::Asked && !self.gone {
+        while self.background.is_awaited() && !self.gone {
             if timeout_at(deadline, self.step()).await.is_err() {
                 return;
             }
@@ -355,9 +338,7 @@ impl Terminal {
     /// Asks for the colour of the background, once; see [`Self::background`]. [`Input::Ready`] comes
     /// with the answer.
     pub fn ask_background(&mut self) {
-        if self.background == Background::Unasked && self.asks() {
-            self.background = Background::Asked;
-            self.fences += 1;
+        if self.asks() && self.background.ask() {
             self.write(osc::BACKGROUND.as_bytes());
         }
     }
@@ -437,7 +418,7 @@ impl Terminal {
     /// Asks the terminal what it is and what it can do. The answers come among the inputs.
     fn ask(&mut self) {
         if self.asks() {
-            self.fences += 1;
+            self.background.asked_otherwise();
             self.write(osc::QUESTIONS.as_bytes());
         }
         if self.options.background {
@@ -515,15 +496,10 @@ impl Terminal {
                 }
                 Event::Answer(Answer::Synchronised(can)) => self.capabilities.synchronised = Some(can),
                 Event::Answer(Answer::Background(colour)) => {
-                    self.background = Background::Known(Some(colour));
+                    self.background.answered(colour);
                     self.queue.push_back(Input::Ready);
                 }
-                Event::Answer(Answer::Attributes) => {
-                    self.fences = self.fences.saturating_sub(1);
-                    if self.fences == 0 && self.background == Background::Asked {
-                        self.background = Background::Known(None);
-                    }
-                }
+                Event::Answer(Answer::Attributes) => self.background.passed(),
                 Event::Answer(Answer::MarksPastes(_) | Answer::Keyboard | Answer::Cursor(..)) => {}
             }
         }
