@@ -19,7 +19,7 @@ fn look_around(stage: &mut Stage, text: &str) {
             stage.draw();
         }
     };
-    let plain = |code| Key::plain(code);
+    let plain = Key::plain;
     stage.input(Input::Paste(text.to_owned()));
     stage.draw();
     draw(stage, &[Key::ctrl('c'), plain(KeyCode::Char('/')), plain(KeyCode::Down), plain(KeyCode::Tab)]);

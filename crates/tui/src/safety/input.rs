@@ -84,11 +84,10 @@ proptest! {
     #[test]
     fn a_sanitised_text_is_the_same_in_any_pieces(parts in vec(part(), 0..20), cuts in vec(any::<Index>(), 0..8)) {
         let text = String::from_utf8_lossy(&parts.concat()).into_owned();
-        let places: Vec<usize> = cuts.iter().map(|cut| agent::floor_char_boundary(&text, cut.index(text.len() + 1))).collect();
+        let mut places: Vec<usize> = cuts.iter().map(|cut| agent::floor_char_boundary(&text, cut.index(text.len() + 1))).collect();
         let mut sanitiser = agent::Sanitiser::default();
         let mut shown = String::new();
         let mut from = 0;
-        let mut places = places;
         places.sort_unstable();
         for to in places.into_iter().chain([text.len()]) {
             shown.push_str(&sanitiser.push(&text[from..to]));

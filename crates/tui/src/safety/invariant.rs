@@ -134,6 +134,7 @@ impl Play {
                 self.event(SessionEvent::ModelResponse(whole));
             }
             Act::Printed(count) => {
+                self.number += 1;
                 let id = format!("c{}", self.number);
                 let call = |status| {
                     let mut call = agent::ToolCallUpdate::of(id.as_str().into(), "bash").status(status);
