@@ -50,8 +50,8 @@ pub fn copy(text: &str, capabilities: &Capabilities) -> Option<Vec<u8>> {
 }
 
 /// Returns the sequences around a text that is a link to `address`; `None` if the address is longer
-/// than [`limits::MAX_HYPERLINK`], contains anything but visible ASCII, or is not one of the web or of a
-/// file. Which addresses a text may link to is decided by [`crate::text::link::target`].
+/// than [`limits::MAX_HYPERLINK`], contains anything but visible ASCII, or is not one of the web or
+/// of a file. Which addresses a text may link to is decided by [`crate::text::link::target`].
 pub fn hyperlink(address: &str) -> Option<(String, &'static str)> {
     let is_known = ["http://", "https://", "file:///"].iter().any(|begin| address.starts_with(begin));
     let is_plain =
