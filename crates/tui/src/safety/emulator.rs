@@ -12,8 +12,8 @@ pub(crate) fn resize(parser: &mut vt100::Parser, columns: u16, rows: u16) {
     parser.screen_mut().set_size(number(rows), number(columns));
 }
 
-/// Returns all rows of the scrollback and the screen, with whether the terminal goes on with each in
-/// the next one.
+/// Returns all rows of the scrollback and the screen, with whether the terminal goes on with each
+/// in the next one.
 pub(crate) fn rows(parser: &mut vt100::Parser) -> Vec<(String, bool)> {
     let screen = parser.screen_mut();
     let columns = screen.size().1.get();

@@ -335,8 +335,8 @@ impl Terminal {
         }
     }
 
-    /// Asks for the colour of the background, once; see [`Self::background`]. [`Input::Ready`] comes
-    /// with the answer.
+    /// Asks for the colour of the background, once; see [`Self::background`]. [`Input::Ready`]
+    /// comes with the answer.
     pub fn ask_background(&mut self) {
         if self.asks() && self.background.ask() {
             self.write(osc::BACKGROUND.as_bytes());

@@ -127,8 +127,8 @@ impl Capabilities {
     }
 }
 
-/// Terminals, by the beginning of their own name, that wrap their lines again when they are resized.
-/// All of them have hyperlinks.
+/// Terminals, by the beginning of their own name, that wrap their lines again when they are
+/// resized. All of them have hyperlinks.
 const REWRAPS: [&str; 13] = [
     "tmux",
     "kitty",

@@ -291,8 +291,8 @@ fn push(part: &Rendered, is_first: bool, has_gap: bool, look: &Look, out: &mut V
     true
 }
 
-/// Replaces the corner that panels begin with in a line that the terminal wraps: there it could come
-/// to the first column, which is otherwise reserved.
+/// Replaces the corner that panels begin with in a line that the terminal wraps: there it could
+/// come to the first column, which is otherwise reserved.
 fn keep_corner(row: &mut Row, look: &Look) {
     if row.overflow != Overflow::Logical || look.measure.line(&row.line) <= look.width {
         return;
