@@ -4,7 +4,7 @@ use super::{
     cells::Cells,
     frame::{Frame, Rendering},
 };
-use crate::{terminal::writer::Writer, text::row::Row};
+use crate::text::row::Row;
 
 /// The state of the full screen.
 #[derive(Debug, Clone)]
