@@ -70,7 +70,7 @@ fn no_text_of_others_reaches_the_terminal_as_more_than_text() {
                 if text.len() < 1_000 {
                     look_around(&mut stage, &text);
                 }
-                assert!(!stage.text.is_empty());
+                assert!(!stage.text.is_empty(), "nothing was shown of {text:.60?} on {screen:?} of {size:?}");
             }
         }
     }

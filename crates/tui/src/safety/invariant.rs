@@ -182,7 +182,9 @@ impl Play {
                 }
             }
             Act::Resize(columns, rows) => {
-                self.stage.resize(*columns, *rows);
+                // A terminal that becomes lower than the live region scrolls the first rows of it
+                // into its scrollback, where nothing can erase them.
+                self.stage.resize(*columns, self.stage.live.max(*rows));
                 self.stage.draw();
             }
             Act::Wait => {

@@ -36,6 +36,8 @@ pub(super) struct Stage {
     pub(super) text: String,
     /// The bytes that were written last.
     pub(super) last: Vec<u8>,
+    /// How many rows the live region has that was drawn last.
+    pub(super) live: u16,
     /// The rows that were committed inline.
     pub(super) committed: Vec<String>,
     pub(super) emulator: vt100::Parser,
@@ -63,6 +65,7 @@ impl Stage {
             capabilities: Capabilities::from_variables(&variables),
             text: String::new(),
             last: Vec::new(),
+            live: 0,
             committed: Vec::new(),
             emulator: emulator::terminal(columns, rows),
         }
@@ -78,6 +81,7 @@ impl Stage {
         };
         self.written(bytes);
         if self.screen == Screen::Inline {
+            self.live = u16::try_from(frame.live.len()).expect("a live region fits the screen");
             self.committed.extend(frame.commit.iter().map(|row| row.plain().trim_end().to_owned()));
         }
         frame
