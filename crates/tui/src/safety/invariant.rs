@@ -219,7 +219,7 @@ proptest! {
         }
         let alternate = play.stage.emulator.screen().alternate_screen();
         prop_assert!(!alternate);
-        // A space at the end of a row that goes on is not told from an empty cell.
+        // The emulator shows a space at the end of a row that goes on as an empty cell.
         let solid = |lines: Vec<String>| lines.iter().map(|line| line.replace(' ', "")).collect::<Vec<_>>();
         prop_assert_eq!(solid(emulator::lines(&mut play.stage.emulator)), solid(committed));
     }

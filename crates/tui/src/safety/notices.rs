@@ -55,22 +55,22 @@ fn one_who_looks_at_a_short_turn_is_not_notified() {
         [(true, true, 1), (true, true, 11), (true, false, 1), (false, false, 11)]
     {
         let wanted = notify && (!focused || seconds > 10);
-        let letters: [(fn() -> Letter, Option<Occasion>); 5] = [
-            (
-                || Letter::Asked(AskId(1), Box::new(fields::permissions("x").swap_remove(0))),
-                Some(Occasion::Permission),
-            ),
-            (|| Letter::Asked(AskId(2), Box::new(fields::question("x"))), Some(Occasion::Question)),
-            (|| ended(TurnEnd::Stopped(StopReason::EndTurn)), Some(Occasion::Ended)),
-            (|| ended(TurnEnd::Failed("no key".to_owned())), Some(Occasion::Failed)),
-            (|| ended(TurnEnd::Stopped(StopReason::Cancelled)), None),
-        ];
+        let letters = {
+            let permission = fields::permissions("x").swap_remove(0);
+            [
+                (Letter::Asked(AskId(1), Box::new(permission)), Some(Occasion::Permission)),
+                (Letter::Asked(AskId(2), Box::new(fields::question("x"))), Some(Occasion::Question)),
+                (ended(TurnEnd::Stopped(StopReason::EndTurn)), Some(Occasion::Ended)),
+                (ended(TurnEnd::Failed("no key".to_owned())), Some(Occasion::Failed)),
+                (ended(TurnEnd::Stopped(StopReason::Cancelled)), None),
+            ]
+        };
         for (letter, occasion) in letters {
             let mut app = app(notify);
             app.input(Input::Focus(focused), Duration::ZERO);
             app.letter(event(SessionEvent::TurnStarted { turn: "r".into() }));
             app.set_now(Duration::from_secs(seconds));
-            let effects = app.letter(letter());
+            let effects = app.letter(letter);
             let expected: Vec<_> = occasion.filter(|_| wanted).into_iter().collect();
             assert_eq!(occasions(&effects), expected, "{notify} {focused} {seconds}");
         }

@@ -35,8 +35,8 @@ fn kinds() -> Vec<Capabilities> {
     let names = ["", "kitty(0.32)", "foot(1.16)", "vte(7200)", "xterm(390)", "iterm2 3.5", "alacritty"];
     let multiplexers = [None, Some(Multiplexer::Tmux), Some(Multiplexer::Screen), Some(Multiplexer::Zellij)];
     let of = |name: &str, multiplexer| {
-        let variables = Variables { term: "xterm".to_owned(), multiplexer, ..Variables::default() };
-        Capabilities { name: name.to_owned(), ..Capabilities::from_variables(&variables) }
+        let (term, term_program) = ("xterm".to_owned(), name.to_owned());
+        Capabilities::from_variables(&Variables { term, term_program, multiplexer, ..Variables::default() })
     };
     names.iter().flat_map(|name| multiplexers.map(|multiplexer| of(name, multiplexer))).collect()
 }
@@ -74,7 +74,7 @@ fn titles_notifications_copies_and_links_have_nothing_of_others_but_text() {
 fn a_notification_is_in_the_form_that_the_terminal_knows() {
     let words = "Tiller has finished: a;b";
     let shown = |name: &str, multiplexer| {
-        let kind = kinds().into_iter().find(|kind| kind.name == name && kind.multiplexer == multiplexer);
+        let kind = kinds().into_iter().find(|kind| kind.name() == name && kind.multiplexer == multiplexer);
         let bytes = osc::notification(words, &kind.expect("it is among the kinds"));
         String::from_utf8(bytes).unwrap().replace('\u{1b}', "E").replace('\u{7}', "B")
     };

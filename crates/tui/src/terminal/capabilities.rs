@@ -69,8 +69,7 @@ pub struct Capabilities {
     pub other_keys: bool,
     /// Whether it is known to have hyperlinks.
     pub hyperlinks: bool,
-    /// Its name, as it says itself or by its variables. For choices among notifications.
-    pub name: String,
+    name: String,
 }
 
 impl Capabilities {
@@ -108,6 +107,12 @@ impl Capabilities {
             answers: !old && program != "apple_terminal",
             name: program,
         }
+    }
+
+    /// Returns the terminal's name, as it says itself or by its variables. For choices among
+    /// notifications.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Takes the name and version that the terminal gave of itself.

@@ -22,7 +22,7 @@ pub fn title(title: &str) -> Vec<u8> {
 /// sequence to itself.
 pub fn notification(text: &str, capabilities: &Capabilities) -> Vec<u8> {
     let words = words(text);
-    let name = capabilities.name.as_str();
+    let name = capabilities.name();
     let knows = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
     let sequence = match capabilities.multiplexer {
         Some(Multiplexer::Screen) => String::new(),
