@@ -60,11 +60,13 @@ impl Cli {
             Some(at) => help::with_help_first(arguments, &root, at),
             None => arguments,
         };
-        let root = help::prepared(root, Length::of(&arguments));
-        let matches = root.try_get_matches_from(arguments).map_err(|error| instead(&error))?;
+        // Only a help needs the groups, the topics and the examples of all commands.
+        let mut root = match help::is_wanted(&arguments) {
+            true => help::prepared(root, Length::of(&arguments)),
+            false => root,
+        };
+        let matches = root.try_get_matches_from_mut(arguments).map_err(|error| instead(&error))?;
         if let Some(name) = matches.subcommand_name() {
-            let mut root = Self::command();
-            root.build();
             let own = root.get_arguments().filter(|arg| !arg.is_global_set());
             let given = own
                 .filter(|arg| matches.try_contains_id(arg.get_id().as_str()).unwrap_or(false))

@@ -105,22 +105,14 @@ fn place(file: &SettingsFile, offset: usize) -> Place {
     Place::File(file.path.clone(), 1 + before.iter().filter(|byte| **byte == b'\n').count())
 }
 
-/// Returns the setting, or the group of settings, with the most similar name.
+/// Returns the setting, or the group of settings, that a name was probably meant to be.
 fn nearest(written: &str) -> Option<String> {
     let depth = written.split('.').count();
-    let names = KEYS.iter().flat_map(|key| {
-        let cut = key.name.match_indices('.').nth(depth - 1).map_or(key.name, |(at, _)| &key.name[..at]);
-        let last = key.name.rsplit('.').next().unwrap_or(key.name);
-        // A user who left out the group gets the full name.
-        let likeness = strsim::jaro_winkler(written, cut).max(strsim::jaro_winkler(written, last));
-        let name = if strsim::jaro_winkler(written, cut) == likeness { cut } else { key.name };
-        std::iter::once((likeness, name))
-    });
-    names
-        .filter(|(likeness, _)| *likeness > 0.8)
-        // Among equally similar names the shortest wins: a single word suggests a group rather than
-        // a
-        // setting of another group.
-        .max_by(|(a, short), (b, long)| a.total_cmp(b).then(long.len().cmp(&short.len())))
-        .map(|(_, name)| name.to_owned())
+    let groups = KEYS
+        .iter()
+        .map(|key| key.name.match_indices('.').nth(depth - 1).map_or(key.name, |(at, _)| &key.name[..at]));
+    let group = agent::closest(written, groups, |name| name);
+    // A user who left out the group gets the full name.
+    let last = || agent::closest(written, KEYS, |key| key.name.rsplit('.').next().unwrap_or(key.name));
+    group.or_else(|| last().map(|key| key.name)).map(str::to_owned)
 }

@@ -6,6 +6,7 @@ mod configuration;
 mod inventory;
 mod invocation;
 mod manual;
+pub(crate) mod rows;
 
 use super::{Integrations, call_line, rows::IntegrationState};
 use crate::{
@@ -106,10 +107,17 @@ impl CommandContext<'_> {
         match catalogue.integration(name) {
             Ok(integration) => Ok(integration.clone()),
             Err(blocked) => match catalogue.broken().get(name) {
-                Some(why) => bail!("{blocked} {why}"),
+                Some(why) => Err(Failure::new(Kind::Config, format!("{blocked} {why}"))
+                    .next(format!("tiller integrations remove {name}"))
+                    .into()),
                 None => {
                     let what = format!("{blocked} `tiller integrations list` lists those that are.");
-                    Err(Failure::new(Kind::NotFound, what).next("tiller integrations list").into())
+                    let failure = Failure::new(Kind::NotFound, what);
+                    let failure = match agent::closest(name, catalogue.all(), |known| &known.name) {
+                        Some(nearest) => failure.hint(format!("did you mean '{}'?", nearest.name)),
+                        None => failure,
+                    };
+                    Err(failure.next("tiller integrations list").into())
                 }
             },
         }
