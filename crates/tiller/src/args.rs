@@ -13,6 +13,7 @@ mod install;
 mod integrations;
 mod mcp;
 mod memory;
+mod mistakes;
 mod pages;
 mod prompt;
 mod providers;

@@ -174,11 +174,17 @@ pub(crate) fn of(command: &str) -> Result<Value> {
     match ALL.iter().find(|one| one.command == command) {
         Some(one) => Ok(one.whole()),
         None => {
-            let known: Vec<_> = ALL.iter().map(|one| one.command).collect();
             let what = format!("no answer of `{command}` is described");
-            Err(Failure::new(Kind::NotFound, what)
-                .hint(format!("described are: {}", known.join(", ")))
-                .into())
+            let failure = Failure::new(Kind::NotFound, what);
+            let group = format!("{command} ");
+            let below: Vec<_> =
+                ALL.iter().map(|one| one.command).filter(|known| known.starts_with(&group)).collect();
+            let failure = match agent::closest(command, ALL, |one| one.command) {
+                _ if !below.is_empty() => failure.hint(format!("described are: {}", below.join(", "))),
+                Some(nearest) => failure.hint(format!("did you mean '{}'?", nearest.command)),
+                None => failure.hint("`error` is the object of every failure"),
+            };
+            Err(failure.next("tiller schema cli").into())
         }
     }
 }
@@ -282,8 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_command_is_answered_with_the_known_ones() {
-        let error = of("frobnicate").unwrap_err();
-        assert!(error.downcast::<Failure>().unwrap().hint.unwrap().contains("error"));
+    fn an_unknown_command_is_answered_with_its_group_or_the_nearest() {
+        for (given, says) in [
+            ("frobnicate", "`error`"),
+            ("sesions list", "did you mean 'sessions list'?"),
+            ("mcp secret", "described are: mcp secret set, mcp secret list, mcp secret unset"),
+        ] {
+            let failure = of(given).unwrap_err().downcast::<Failure>().unwrap();
+            assert!(failure.hint.as_ref().unwrap().contains(says), "{given}: {failure:?}");
+        }
     }
 }

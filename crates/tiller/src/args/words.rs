@@ -119,6 +119,12 @@ fn no_command(given: &str, root: &Command, prompt: &str) -> Failure {
         true => format!("'{}'", prompt.replace('\'', r"'\''")),
         false => prompt.to_owned(),
     };
+    // A word with a slash, or with dots at its beginning, is a path and no typing mistake.
+    if intended.is_none() && prompt == given && (given.contains('/') || given.starts_with('.')) {
+        return Failure::new(Kind::Usage, format!("'{given}' is no command"))
+            .hint("a prompt about a file names it with @")
+            .next(format!("tiller -p 'explain @{}'", given.replace('\'', r"'\''")));
+    }
     Failure::new(Kind::Usage, what)
         .hint(format!("to send it as a prompt: tiller -p {quoted}"))
         .next(format!("tiller {}", intended.as_deref().unwrap_or("--help")))
@@ -171,6 +177,8 @@ mod tests {
             (&["don't", "stop"], r"tiller -p 'don'\\''t stop'"),
             (&["fix this", "and that"], "tiller -p 'fix this and that'"),
             (&["-m", "a/b", "explain"], "tiller -p explain"),
+            (&["src/main.rs"], "tiller -p 'explain @src/main.rs'"),
+            (&["./README.md"], "tiller -p 'explain @./README.md'"),
         ] {
             let error = read(line).unwrap_err();
             assert!(error.contains("no command") && error.contains(says), "{line:?}: {error}");

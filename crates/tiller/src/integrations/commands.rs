@@ -112,12 +112,11 @@ impl CommandContext<'_> {
                     .into()),
                 None => {
                     let what = format!("{blocked} `tiller integrations list` lists those that are.");
-                    let failure = Failure::new(Kind::NotFound, what);
-                    let failure = match agent::closest(name, catalogue.all(), |known| &known.name) {
-                        Some(nearest) => failure.hint(format!("did you mean '{}'?", nearest.name)),
-                        None => failure,
-                    };
-                    Err(failure.next("tiller integrations list").into())
+                    let nearest = agent::closest(name, catalogue.all(), |known| &known.name);
+                    Err(Failure::new(Kind::NotFound, what)
+                        .meant(nearest.map(|known| &known.name))
+                        .next("tiller integrations list")
+                        .into())
                 }
             },
         }
@@ -125,6 +124,12 @@ impl CommandContext<'_> {
 
     async fn function(&self, name: &str) -> Result<(Arc<Integration>, Arc<Function>)> {
         let catalogue = self.integrations.catalogue().await;
+        if catalogue.integration(name).is_ok() {
+            let what = format!("{name} is an integration; name one of its functions, as {name}.FUNCTION");
+            return Err(Failure::new(Kind::Usage, what)
+                .next(format!("tiller integrations list {name}"))
+                .into());
+        }
         let (integration, function) = catalogue.function(name)?;
         Ok((integration.clone(), function.clone()))
     }

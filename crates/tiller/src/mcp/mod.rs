@@ -267,12 +267,10 @@ const NO_SERVER: &str = "No MCP server is configured. Add one with `tiller mcp a
 
 fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> anyhow::Error {
     let name = server_name(name);
-    let failure = Failure::new(Kind::NotFound, format!("no MCP server is called '{name}'"));
-    let failure = match agent::closest(&name, known, |known| known) {
-        Some(nearest) => failure.hint(format!("did you mean '{nearest}'?")),
-        None => failure,
-    };
-    failure.next("tiller mcp list").into()
+    Failure::new(Kind::NotFound, format!("no MCP server is called '{name}'"))
+        .meant(agent::closest(&name, known, |known| known))
+        .next("tiller mcp list")
+        .into()
 }
 
 fn source(server: &ServerConfig) -> &'static str {

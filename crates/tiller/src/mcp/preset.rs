@@ -174,12 +174,11 @@ impl CommandContext<'_> {
 fn find(name: &str) -> Result<&'static Preset> {
     let wanted = server_name(name);
     PRESETS.iter().find(|preset| preset.name == wanted).ok_or_else(|| {
-        let failure = Failure::new(Kind::NotFound, format!("no preset is called '{wanted}'"));
-        let failure = match agent::closest(&wanted, &PRESETS, |preset| preset.name) {
-            Some(nearest) => failure.hint(format!("did you mean '{}'?", nearest.name)),
-            None => failure,
-        };
-        failure.next("tiller mcp preset list").into()
+        let nearest = agent::closest(&wanted, &PRESETS, |preset| preset.name);
+        Failure::new(Kind::NotFound, format!("no preset is called '{wanted}'"))
+            .meant(nearest.map(|preset| preset.name))
+            .next("tiller mcp preset list")
+            .into()
     })
 }
 

@@ -133,8 +133,10 @@ impl CommandContext<'_> {
 
     /// Returns the server and the tool that a name refers to.
     async fn tool(&self, function: &str) -> Result<(ServerConfig, ToolRow)> {
-        let server =
-            names::server_of(function).ok_or_else(|| usage("a tool is SERVER.TOOL or mcp__SERVER__TOOL"))?;
+        let server = names::server_of(function).ok_or_else(|| {
+            let what = format!("a tool is SERVER.TOOL or mcp__SERVER__TOOL, not {function:?}");
+            Failure::new(Kind::Usage, what).next("tiller mcp tools")
+        })?;
         let config = self.chosen(Some(&server)).await?.remove(0);
         let mut rows = self.tool_rows(&config).await?;
         match names::resolve(rows.iter(), function) {

@@ -39,12 +39,10 @@ impl CommandContext<'_> {
             }
             SecretCommand::Unset { key } => {
                 if secrets.remove(&key).is_none() {
-                    let failure = Failure::new(Kind::NotFound, format!("no secret is called {key:?}"));
-                    let failure = match agent::closest(&key, secrets.keys(), |known| known) {
-                        Some(nearest) => failure.hint(format!("did you mean {nearest:?}?")),
-                        None => failure,
-                    };
-                    return Err(failure.next("tiller mcp secret list").into());
+                    return Err(Failure::new(Kind::NotFound, format!("no secret is called {key:?}"))
+                        .meant(agent::closest(&key, secrets.keys(), |known| known))
+                        .next("tiller mcp secret list")
+                        .into());
                 }
                 values.store(&secrets).await?;
                 let text = format!("{key} is forgotten\n");
