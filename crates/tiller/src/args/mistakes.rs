@@ -51,11 +51,11 @@ pub(super) fn failure(error: &clap::Error, root: &Command, arguments: &[String])
                 true => String::new(),
                 false => format!("; one of {}", choices.join(", ")),
             };
-            let what = format!("{} needs a value{choices}", given.concat());
+            let what = format!("{} needs a value{choices}", plain(&given.concat()));
             Failure::new(Kind::Usage, what).next(help)
         }
         ErrorKind::InvalidValue if !choices.is_empty() => {
-            let what = format!("{} cannot be '{}'", given.concat(), value.concat());
+            let what = format!("{} cannot be '{}'", plain(&given.concat()), value.concat());
             let what = format!("{what}; one of {}", choices.join(", "));
             let nearest = agent::closest(&value.concat(), &choices, |choice| choice);
             Failure::new(Kind::Usage, what).meant(nearest).next(help)

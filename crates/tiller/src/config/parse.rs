@@ -108,11 +108,15 @@ fn place(file: &SettingsFile, offset: usize) -> Place {
 /// Returns the setting, or the group of settings, that a name was probably meant to be.
 fn nearest(written: &str) -> Option<String> {
     let depth = written.split('.').count();
-    let groups = KEYS
-        .iter()
-        .map(|key| key.name.match_indices('.').nth(depth - 1).map_or(key.name, |(at, _)| &key.name[..at]));
-    let group = agent::closest(written, groups, |name| name);
+    let group = |key: &'static Key| {
+        let cut = key.name.match_indices('.').nth(depth - 1).map_or(key.name, |(at, _)| &key.name[..at]);
+        // A name that the user chooses has no typing errors.
+        let parts = cut.split('.').zip(written.split('.'));
+        let parts: Vec<_> = parts.map(|(own, given)| if own == "NAME" { given } else { own }).collect();
+        (cut, parts.join("."))
+    };
+    let nearest = agent::closest(written, KEYS.iter().map(group), |(_, named)| named);
     // A user who left out the group gets the full name.
     let last = || agent::closest(written, KEYS, |key| key.name.rsplit('.').next().unwrap_or(key.name));
-    group.or_else(|| last().map(|key| key.name)).map(str::to_owned)
+    nearest.map(|(cut, _)| cut).or_else(|| last().map(|key| key.name)).map(str::to_owned)
 }

@@ -11,7 +11,7 @@ pub(super) fn add_paths(server: &str, rows: &mut [ToolRow]) {
     let lua_names = lua::lua_names(names.iter().map(String::as_str));
     let server = lua::lua_names([server]).remove(server).unwrap_or_default();
     for (row, name) in rows.iter_mut().zip(&names) {
-        row.callable = lua_names[name].to_string();
+        row.callable = lua_names[name].clone();
         row.lua_path = format!("app.mcp.{server}.{}", lua_names[name]);
     }
 }

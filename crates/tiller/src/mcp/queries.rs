@@ -277,9 +277,9 @@ fn tool_row(server: &ServerConfig, tool: &ListedTool) -> ToolRow {
         server: server.name.clone(),
         name: tool.name().to_owned(),
         function: tool_name(&server.name, tool.name()),
-        description: agent::sanitise(tool.description()).to_string(),
+        description: agent::sanitise(tool.description()),
         operation: if tool.is_read_only() { "read" } else { "write" },
-        schema: json!(tool.schema()),
+        schema: tool.schema(),
         ..ToolRow::default()
     }
 }

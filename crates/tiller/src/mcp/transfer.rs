@@ -6,7 +6,7 @@ use super::{
 };
 use crate::answer::{Answer, Failure, Kind};
 use ::mcp::{Origin, ServerTransport};
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use system::AbsPath;

@@ -87,12 +87,11 @@ fn command_lines(text: &str) -> Vec<(usize, String)> {
 fn problem(line: &str) -> Option<String> {
     let words = words(line);
     let commands = words.split(|word| matches!(word.as_str(), "|" | "&&" | "||" | ";"));
-    let own = commands.filter(|words| words.first().is_some_and(|first| first == "tiller"));
-    own.filter_map(|words| match Cli::of(words.to_vec()) {
+    let mut own = commands.filter(|words| words.first().is_some_and(|first| first == "tiller"));
+    own.find_map(|words| match Cli::of(words.to_vec()) {
         Err(Instead::Error(failure)) => Some(failure.to_string()),
         Ok(_) | Err(Instead::Help(_)) => None,
     })
-    .next()
 }
 
 /// Splits a line into words as a shell does, without redirections and comments.

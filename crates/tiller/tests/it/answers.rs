@@ -256,7 +256,7 @@ fn compare(name: &str, human: &Home, program: &Home, session: &str) {
         let answer: Value = serde_json::from_str(&stdout(&object)).unwrap_or_default();
         let succeeded = answer["success"] == true;
         expect(succeeded == (code.1 == Some(0)), "the exit code is not that of the object");
-        let schema = if succeeded { schema } else { "error" };
+        let schema = if succeeded { *schema } else { "error" };
         let problems: Vec<_> =
             validators[schema].iter_errors(&answer).map(|error| error.to_string()).collect();
         expect(problems.is_empty(), &format!("not valid for the schema {schema}: {}", problems.join("; ")));

@@ -154,7 +154,7 @@ impl CommandContext<'_> {
             scope: if scope.project { "project" } else { "global" },
             enabled: own.enabled,
             credential_scope: "global",
-            credential_keys: keys.clone(),
+            credential_keys: keys,
             permissions: PermissionRow { read, write },
             status: state.word(),
         };

@@ -33,7 +33,7 @@ impl CommandContext<'_> {
         for (name, why) in catalogue.broken() {
             let _ = writeln!(text, "problem: {name}: {why}");
         }
-        let broken = catalogue.broken().iter().map(|(name, why)| (name.clone(), why.to_string())).collect();
+        let broken = catalogue.broken().clone();
         let list =
             IntegrationList { integrations: Some(rows), broken: Some(broken), ..IntegrationList::default() };
         Answer::new(list, text)
@@ -133,8 +133,7 @@ impl CommandContext<'_> {
         let mut accounts = BTreeMap::new();
         for name in self.integrations.accounts.names(&integration.name).await {
             let account = self.integrations.accounts.account(&integration.name, &name).await;
-            let own: Vec<String> = account.fields().clone();
-            accounts.insert(name, own);
+            accounts.insert(name, account.fields());
         }
         let mut text = String::new();
         for row in &rows {
