@@ -121,7 +121,7 @@ const LINES: &[Line] = &[
     line("mcp resources words", "mcp resources"),
     line("mcp resource words file:///x", "mcp resource"),
     line("mcp prompts words", "mcp prompts"),
-    line("mcp prompt words x", "mcp prompt"),
+    line("mcp prompt words greet", "mcp prompt"),
     line("mcp lua --eval 1+1", "mcp lua"),
     line("mcp doctor", "mcp doctor"),
     line("mcp examples", "mcp examples"),
@@ -208,11 +208,11 @@ const EDIT: &str = "replace \"one\" with \"two\" in a.txt";
 fn prepared() -> Home {
     let home = Home::new();
     home.write("a.txt", "one\n");
-    home.write("../server.sh", include_str!("mcp_server.sh"));
+    home.write("../server.sh", include_str!("answers/server.sh"));
     let added = home.run(&["memory", "add", "Prefers", "tabs"]);
     assert!(added.status.success(), "{}", stderr(&added));
     let server = serde_json::json!({
-        "mcpServers": { "words": { "command": "/bin/sh", "args": ["../server.sh", "ok"], "env": { "MODE": "x" } } }
+        "mcpServers": { "words": { "command": "/bin/sh", "args": ["../server.sh"], "env": { "MODE": "x" } } }
     });
     home.write(".mcp.json", &server.to_string());
     home
