@@ -64,8 +64,8 @@ fn takes_the_next(given: &str, root: &Command) -> bool {
     }
 }
 
-/// Checks that the first word is a command or a quoted prompt. After `-p` and `-i` a single word is a
-/// prompt, too.
+/// Checks that the first word is a command or a quoted prompt. After `-p` and `-i` a single word is
+/// a prompt, too.
 ///
 /// # Errors
 /// For a single word that is no command, and for several unquoted words: a typing mistake must not
