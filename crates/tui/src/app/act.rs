@@ -75,7 +75,10 @@ impl App {
         }
         self.composer.paste(text);
         if text.len() >= MAX_PASTE {
-            self.fail(&format!("only the first {} MiB of the pasted text are in the message", MAX_PASTE >> 20));
+            self.fail(&format!(
+                "only the first {} MiB of the pasted text are in the message",
+                MAX_PASTE >> 20
+            ));
         }
         Vec::new()
     }

@@ -22,9 +22,9 @@ impl App {
         let [Part::Text(text)] = parts.as_slice() else { return None };
         let text = text.trim();
         match text {
-            "exit" | "quit" if self.is_running() => {
-                Some(self.fail(&format!("a turn runs: esc stops it, and /quit quits; \"{text}\" was not sent")))
-            }
+            "exit" | "quit" if self.is_running() => Some(
+                self.fail(&format!("a turn runs: esc stops it, and /quit quits; \"{text}\" was not sent")),
+            ),
             "exit" | "quit" => Some(vec![Effect::Quit]),
             _ => self.unknown_command(text),
         }

@@ -78,7 +78,9 @@ fn breaks(composer: &str) -> usize {
 /// Fails with the first difference: the texts are too long to be read.
 fn assert_same(found: &str, expected: &str) {
     let same = found.bytes().zip(expected.bytes()).take_while(|(one, other)| one == other).count();
-    let around = |text: &str| String::from_utf8_lossy(&text.as_bytes()[same.min(text.len())..]).chars().take(80).collect::<String>();
+    let around = |text: &str| {
+        String::from_utf8_lossy(&text.as_bytes()[same.min(text.len())..]).chars().take(80).collect::<String>()
+    };
     assert!(found == expected, "at byte {same}: {:?} in place of {:?}", around(found), around(expected));
 }
 
