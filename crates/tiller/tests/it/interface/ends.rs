@@ -70,7 +70,7 @@ fn a_closed_window_ends_tiller_and_keeps_the_session() {
     tmux.say("show nothing.txt");
     tmux.wait_for("nothing.txt");
     let pid = pid_of_tiller(&tmux).as_raw_nonzero();
-    tmux.run(&["new-window", "-d", "-t", "t", "exec sh"]);
+    tmux.run(&["new-window", "-d", "-t", "t:", "exec sh"]);
     tmux.run(&["kill-window", "-t", "t:0"]);
     tmux.shell(&format!("tail --pid={pid} -f /dev/null; echo 'it is' gone"));
     tmux.wait_for("\nit is gone\n");
