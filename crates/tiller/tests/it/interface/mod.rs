@@ -3,6 +3,8 @@
 mod ends;
 mod flags;
 mod model;
+mod pastes;
+mod replay;
 mod screens;
 mod sessions;
 mod sizes;
