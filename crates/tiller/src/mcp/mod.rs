@@ -36,7 +36,7 @@ use crate::{
     options::Options,
     wiring,
 };
-use ::mcp::{FoundServers, McpOptions, Origin, ServerConfig, ServerTransport, server_name};
+use ::mcp::{FoundServers, McpOptions, Origin, ServerConfig, server_name};
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, sync::Arc};
