@@ -130,6 +130,7 @@ pub use text::json_bytes::json_bytes;
 pub use text::panic::panic_text;
 pub use text::redact::Redactor;
 pub use text::sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sanitise};
+pub use text::similar::closest;
 pub use text::surrogates::without_halves;
 pub use text::yaml::parse_yaml;
 pub use tool::access::Access;

@@ -131,11 +131,8 @@ fn negated(function: &Function, name: &str, raw: &RawValue) -> Option<(String, V
 }
 
 fn nearest(function: &Function, name: &str) -> Option<String> {
-    let folded = |name: &str| name.to_lowercase().replace('-', "_");
-    let similarity = |key: &String| strsim::jaro_winkler(&folded(key), &folded(name));
-    let keys = function.parameters.iter().map(|parameter| parameter.key.clone());
-    let nearest = keys.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
-    (similarity(&nearest) > 0.75).then_some(nearest)
+    agent::closest(name, &function.parameters, |parameter| &parameter.key)
+        .map(|parameter| parameter.key.clone())
 }
 
 fn suggestion(nearest: &Option<String>) -> String {

@@ -245,11 +245,7 @@ impl Integration {
     pub fn nearest(&self, name: &str) -> Option<&Arc<Function>> {
         let all = || self.functions.values();
         let spelled = function_name(name);
-        let similarity = |function: &&Arc<Function>| strsim::jaro_winkler(&function.name, &spelled);
-        let close = || {
-            let nearest = all().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-            nearest.filter(|function| similarity(function) > 0.85)
-        };
+        let close = || agent::closest(&spelled, all(), |function| &function.name);
         all()
             .find(|function| function.operation_id.as_deref() == Some(name))
             .or_else(|| self.functions.get(&spelled))

@@ -96,11 +96,7 @@ impl Listing {
         let account = if path.len() == 3 { Some(path[1].as_str()) } else { None };
         let all = || self.functions_of(kind, namespace).filter(|entry| entry.has_account(account));
         let similar = all().find(|entry| is_same_name(&entry.function.name, name));
-        let similarity = |entry: &&Entry| strsim::jaro_winkler(&entry.name, name);
-        let close = || {
-            let nearest = all().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-            nearest.filter(|entry| similarity(entry) > 0.8)
-        };
+        let close = || agent::closest(name, all(), |entry| &entry.name);
         similar.or_else(close).map(Entry::path)
     }
 }

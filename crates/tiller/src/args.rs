@@ -13,6 +13,7 @@ mod install;
 mod integrations;
 mod mcp;
 mod memory;
+mod mistakes;
 mod pages;
 mod prompt;
 mod providers;
@@ -53,7 +54,6 @@ pub(crate) use setup::SetupArgs;
 pub(crate) use skills::SkillsCommand;
 pub(crate) use update::UpdateArgs;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
-pub(crate) use words::nearest;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use schemars::JsonSchema;

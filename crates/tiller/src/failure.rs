@@ -111,6 +111,14 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// Adds the name that was probably meant, if there is one.
+    pub(crate) fn meant(self, nearest: Option<impl std::fmt::Display>) -> Self {
+        match nearest {
+            Some(nearest) => self.hint(format!("did you mean '{nearest}'?")),
+            None => self,
+        }
+    }
+
     /// Adds a command line to try next.
     pub(crate) fn next(mut self, command: impl Into<String>) -> Self {
         self.next.push(command.into());

@@ -15,11 +15,14 @@ use serde::Serialize;
 use std::io::Write as _;
 use system::{AbsPath, System};
 
-/// The result of `tiller man --out DIR`.
+/// The result of `tiller man`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Pages {
-    /// The files that were written.
+    /// With --out: the files that were written.
     files: Vec<String>,
+    /// Without --out: the page, as roff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<String>,
 }
 
 /// Runs the command.
@@ -44,7 +47,7 @@ pub(crate) async fn run(
             files.push(file.as_str().to_owned());
         }
         let text = format!("{} pages are in {out}\n", files.len());
-        return console.print(Answer::new(Pages { files }, text));
+        return console.print(Answer::new(Pages { files, page: None }, text));
     }
     let mut command = &root;
     for word in &args.command {
@@ -54,7 +57,12 @@ pub(crate) async fn run(
                 .next("tiller --help")
         })?;
     }
-    streams::stdout().write_all(&page(command)?)?;
+    let page = page(command)?;
+    if console.is_json() {
+        let page = Some(String::from_utf8_lossy(&page).into_owned());
+        return console.print(Answer::new(Pages { files: Vec::new(), page }, String::new()));
+    }
+    streams::stdout().write_all(&page)?;
     Ok(Exit::Ok)
 }
 

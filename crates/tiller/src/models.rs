@@ -7,7 +7,7 @@ use crate::{
     failure::{Failure, Kind},
     table::Table,
 };
-use ::providers::{Catalog, CatalogueSource, Listing};
+use ::providers::{Catalog, CatalogueSource, KNOWN_PROVIDERS, Listing};
 use agent::{Credentials, ModelInfo, Models as _};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -114,8 +114,10 @@ pub(crate) async fn list(
         models.retain(|model| model.id.starts_with(&prefix));
         notes.retain(|note| note.starts_with(&format!("{name}:")));
         if models.is_empty() && notes.is_empty() {
+            let nearest = agent::closest(name, KNOWN_PROVIDERS, |known| known.name);
             return Err(Failure::new(Kind::NotFound, format!("no models of {name:?} are known"))
                 .hint("set the provider up first, or ask its server with --refresh")
+                .meant(nearest.map(|known| known.name).filter(|known| *known != name))
                 .next(format!("tiller setup --provider {name}"))
                 .into());
         }

@@ -195,10 +195,7 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
             let Machine { system, directories, cwd } = machine(environment)?;
             install::run(&*system, environment, &directories, &cwd, console, &args).await
         }
-        Some(Command::Completions(args)) => {
-            streams::stdout().write_all(completions::script(args.shell).as_bytes())?;
-            Ok(Exit::Ok)
-        }
+        Some(Command::Completions(args)) => completions::run(console, args.shell),
         Some(Command::Man(args)) => {
             let Machine { system, cwd, .. } = machine(environment)?;
             man::run(&*system, &cwd, console, &args).await

@@ -234,19 +234,14 @@ pub(crate) fn named(prompt: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then(|| (name, arguments.trim()))
 }
 
-/// Returns the command closest to an unknown name, within one or two typing errors.
+/// Returns the command closest to an unknown name.
 pub(crate) fn nearest(given: &str, commands: &[SlashCommand]) -> Option<String> {
     if !given.starts_with(|first: char| first.is_ascii_alphabetic())
         || commands.iter().any(|known| known.name == given)
     {
         return None;
     }
-    let given = given.to_ascii_lowercase();
-    let distance = |known: &SlashCommand| strsim::damerau_levenshtein(&known.name, &given);
-    let nearest = commands.iter().min_by_key(|known| distance(known))?;
-    // Short words are close to everything: `/usr` must not suggest `/ask`.
-    let most = if given.len() < 5 { 1 } else { 2 };
-    (distance(nearest) <= most).then(|| nearest.name.to_string())
+    crate::text::similar::closest(given, commands, |known| &known.name).map(|known| known.name.to_string())
 }
 
 /// Returns the answer to `/help`: the commands by group, those of files with their place.

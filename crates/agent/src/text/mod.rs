@@ -7,6 +7,7 @@ pub(crate) mod panic;
 pub(crate) mod plain;
 pub(crate) mod redact;
 pub(crate) mod sanitise;
+pub(crate) mod similar;
 pub(crate) mod surrogates;
 pub(crate) mod tag;
 pub(crate) mod yaml;

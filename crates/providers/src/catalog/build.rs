@@ -130,13 +130,8 @@ impl Catalog {
         let built_in = ["openai", "anthropic", GEMINI, "local", "offline", "replay"];
         let names: Vec<&str> =
             built_in.into_iter().chain(options.vendors.custom.keys().map(String::as_str)).collect();
-        let nearest = names
-            .iter()
-            .map(|known| (strsim::damerau_levenshtein(known, name), known))
-            .min()
-            .filter(|(distance, known)| *distance <= known.len() / 3 + 1);
-        let hint = match nearest {
-            Some((_, known)) => format!("did you mean `{known}`?"),
+        let hint = match agent::closest(name, &names, |known| known) {
+            Some(known) => format!("did you mean `{known}`?"),
             None => format!("there are: {}", names.join(", ")),
         };
         ModelError::NotConfigured(format!("there is no provider `{name}`: {hint}"))

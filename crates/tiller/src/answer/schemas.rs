@@ -5,6 +5,8 @@ use crate::failure::{Failure, Kind};
 use crate::{
     auth::{AccountList, LoggedIn},
     doctor::DoctorReport,
+    integrations::commands::rows as integrations,
+    mcp::rows as mcp,
     memory::rows::{Imported, MemoryChanges, MemoryRow, MemoryTrust, Recalled},
     models::{ModelList, Refreshed},
     permissions::{Decision, Explained},
@@ -104,12 +106,54 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<crate::web::WebResults>("web search"),
     described::<crate::web::WebConfigured>("web configure"),
     described::<ScriptRun>("lua run"),
+    described::<mcp::ServerList>("mcp list"),
+    described::<mcp::ServerChange>("mcp add"),
+    described::<mcp::ServerChange>("mcp remove"),
+    described::<mcp::ServerChange>("mcp enable"),
+    described::<mcp::ServerChange>("mcp disable"),
+    described::<mcp::ServerStatusList>("mcp status"),
+    described::<mcp::ToolList>("mcp tools"),
+    described::<mcp::OneTool>("mcp schema"),
+    described::<mcp::ToolResult>("mcp call"),
     described::<ScriptRun>("mcp lua"),
+    described::<mcp::TrustedServers>("mcp trust"),
+    described::<mcp::ServerCheck>("mcp doctor"),
+    described::<mcp::McpExamples>("mcp examples"),
+    described::<mcp::Resources>("mcp resources"),
+    described::<mcp::Prompts>("mcp prompts"),
+    described::<mcp::Resources>("mcp resource"),
+    described::<mcp::Prompts>("mcp prompt"),
+    described::<mcp::PresetList>("mcp preset list"),
+    described::<mcp::OnePreset>("mcp preset show"),
+    described::<mcp::ServerChange>("mcp preset add"),
+    described::<mcp::SignedIn>("mcp login"),
+    described::<mcp::SignedOut>("mcp logout"),
+    described::<mcp::SecretState>("mcp secret set"),
+    described::<mcp::SecretKeys>("mcp secret list"),
+    described::<mcp::SecretState>("mcp secret unset"),
+    described::<mcp::ImportedServers>("mcp import"),
+    described::<mcp::ExportedServers>("mcp export"),
+    described::<integrations::IntegrationList>("integrations list"),
+    described::<integrations::IntegrationStatus>("integrations status"),
+    described::<integrations::IntegrationCheck>("integrations doctor"),
+    described::<integrations::AccountFields>("integrations fields"),
+    described::<integrations::ConfiguredIntegration>("integrations configure"),
+    described::<integrations::FoundFunctions>("integrations search"),
+    described::<integrations::ManualPage>("integrations docs"),
+    described::<integrations::OneFunctionRow>("integrations schema"),
+    described::<integrations::CallExamples>("integrations examples"),
+    described::<integrations::FunctionResult>("integrations call"),
+    described::<ScriptRun>("integrations lua"),
+    described::<integrations::AddedIntegration>("integrations add"),
+    described::<integrations::RemovedIntegration>("integrations remove"),
+    described::<integrations::SwitchedAnswer>("integrations enable"),
+    described::<integrations::SwitchedAnswer>("integrations disable"),
     described::<crate::install::Installed>("install"),
     described::<crate::install::Editors>("install --list"),
     described::<crate::help::Help>("help"),
     described::<crate::keys::KeyList>("keys"),
     described::<crate::man::Pages>("man"),
+    described::<crate::completions::Script>("completions"),
     described::<crate::update::Updated>("update"),
 ];
 
@@ -130,11 +174,17 @@ pub(crate) fn of(command: &str) -> Result<Value> {
     match ALL.iter().find(|one| one.command == command) {
         Some(one) => Ok(one.whole()),
         None => {
-            let known: Vec<_> = ALL.iter().map(|one| one.command).collect();
             let what = format!("no answer of `{command}` is described");
-            Err(Failure::new(Kind::NotFound, what)
-                .hint(format!("described are: {}", known.join(", ")))
-                .into())
+            let failure = Failure::new(Kind::NotFound, what);
+            let group = format!("{command} ");
+            let below: Vec<_> =
+                ALL.iter().map(|one| one.command).filter(|known| known.starts_with(&group)).collect();
+            let failure = match agent::closest(command, ALL, |one| one.command) {
+                _ if !below.is_empty() => failure.hint(format!("described are: {}", below.join(", "))),
+                Some(nearest) => failure.hint(format!("did you mean '{}'?", nearest.command)),
+                None => failure.hint("`error` is the object of every failure"),
+            };
+            Err(failure.next("tiller schema cli").into())
         }
     }
 }
@@ -192,44 +242,60 @@ mod tests {
         }
     }
 
-    /// Commands that print no object: a protocol, a script, a document, or an answer of a server.
-    const OTHERS: &[&str] = &[
-        "acp",
-        "demo",
-        "completions",
-        "config schema",
-        "schema native",
-        "schema settings",
-        "schema cli",
-        "mcp serve",
+    /// Commands whose stdout is not an answer, with the reason.
+    const OTHERS: &[(&str, &str)] = &[
+        ("acp", "stdout has the messages of the protocol"),
+        ("mcp serve", "stdout has the messages of the protocol"),
+        ("demo", "stdout has the messages between the editor and the agent"),
+        ("config schema", "prints a JSON Schema, which is one object"),
+        ("schema native", "prints a JSON Schema, which is one object"),
+        ("schema settings", "prints a JSON Schema, which is one object"),
+        ("schema cli", "prints JSON Schemas, which are one object"),
     ];
 
-    /// Groups whose answers are not described yet.
-    const UNDESCRIBED: &[&str] = &["mcp ", "integrations "];
-
-    #[test]
-    fn every_command_has_a_schema() {
-        fn check(command: &Command, name: &str, missing: &mut Vec<String>) {
-            let below: Vec<_> = command.get_subcommands().filter(|below| !below.is_hide_set()).collect();
-            for inner in &below {
-                check(inner, format!("{name} {}", inner.get_name()).trim_start(), missing);
-            }
-            let described = ALL.iter().any(|one| one.command == name) || OTHERS.contains(&name);
-            if below.is_empty() && !described && !UNDESCRIBED.iter().any(|group| name.starts_with(group)) {
-                missing.push(name.to_owned());
-            }
+    /// Adds the names of all visible commands that do something, such as `sessions list`.
+    fn runnable(command: &Command, name: &str, found: &mut Vec<String>) {
+        let below: Vec<_> = command.get_subcommands().filter(|below| !below.is_hide_set()).collect();
+        for inner in &below {
+            runnable(inner, format!("{name} {}", inner.get_name()).trim_start(), found);
         }
-        let mut root = Cli::command();
-        root.build();
-        let mut missing = Vec::new();
-        check(&root, "", &mut missing);
-        missing.retain(|name| !name.starts_with("help "));
-        assert_eq!(missing, Vec::<String>::new());
+        let runs_alone = !command.is_subcommand_required_set() && !name.is_empty();
+        if below.is_empty() || runs_alone {
+            found.push(name.to_owned());
+        }
     }
 
     #[test]
-    fn an_unknown_command_is_answered_with_the_known_ones() {
-        let error = of("frobnicate").unwrap_err();
-        assert!(error.downcast::<Failure>().unwrap().hint.unwrap().contains("error"));
+    fn every_command_has_a_schema_and_every_schema_a_command() {
+        let mut commands = Vec::new();
+        runnable(&Cli::command(), "", &mut commands);
+        let has_schema = |name: &str| ALL.iter().any(|one| one.command == name);
+        let is_other = |name: &str| OTHERS.iter().any(|(other, _)| *other == name);
+        let without: Vec<_> = commands.iter().filter(|name| !has_schema(name) && !is_other(name)).collect();
+        assert_eq!(without, Vec::<&String>::new(), "commands without a schema");
+        // Some commands have an answer of their own for an option.
+        let command_of = |schema: &'static str| schema.split(" --").next().unwrap_or(schema);
+        let orphans: Vec<_> = ALL
+            .iter()
+            .map(|one| one.command)
+            .filter(|schema| *schema != "error" && !commands.iter().any(|name| name == command_of(schema)))
+            .collect();
+        assert_eq!(orphans, [""; 0], "schemas without a command");
+        for (other, reason) in OTHERS {
+            assert!(commands.iter().any(|name| name == other), "{other} ({reason}) is no command");
+            assert!(!has_schema(other), "{other} has a schema");
+        }
+    }
+
+    #[test]
+    fn an_unknown_command_is_answered_with_its_group_or_the_nearest() {
+        for (given, says) in [
+            ("frobnicate", "`error`"),
+            ("sesions list", "did you mean 'sessions list'?"),
+            ("mcp secret", "described are: mcp secret set, mcp secret list, mcp secret unset"),
+        ] {
+            let failure = of(given).unwrap_err().downcast::<Failure>().unwrap();
+            assert!(failure.hint.as_ref().unwrap().contains(says), "{given}: {failure:?}");
+        }
     }
 }

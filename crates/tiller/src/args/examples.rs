@@ -171,6 +171,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller integrations search", &["tiller integrations search list projects"]),
     ("tiller integrations docs", &["tiller integrations docs plane.list_projects"]),
     ("tiller integrations schema", &["tiller integrations schema plane.list_projects"]),
+    ("tiller mcp examples", &["tiller mcp examples"]),
     ("tiller integrations examples", &["tiller integrations examples plane.list_projects"]),
     (
         "tiller integrations call",

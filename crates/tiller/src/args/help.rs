@@ -56,6 +56,12 @@ pub(super) enum Length {
     Long,
 }
 
+/// Whether the arguments ask for a help. A group of short flags with an `h` counts as one, too.
+pub(super) fn is_wanted(arguments: &[String]) -> bool {
+    let short = |given: &str| given.starts_with('-') && !given.starts_with("--") && given.contains('h');
+    arguments.iter().take_while(|given| *given != "--").any(|given| given == "--help" || short(given))
+}
+
 impl Length {
     /// Returns the length that the arguments ask for, if they ask for a help.
     pub(super) fn of(arguments: &[String]) -> Self {

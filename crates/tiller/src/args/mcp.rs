@@ -35,6 +35,8 @@ pub(crate) enum McpCommand {
     Trust(Trusted),
     /// Check the configuration of servers, without starting them.
     Doctor,
+    /// Show command lines to copy, from a configuration to a call.
+    Examples,
     /// List a server's resources, or read one.
     Resources {
         /// The server.

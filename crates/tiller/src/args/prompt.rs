@@ -20,7 +20,7 @@ pub(crate) struct PrintArgs {
     #[arg(short, long, conflicts_with_all = ["print", "output_format"])]
     pub(crate) interactive: bool,
     /// The output format
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    #[arg(short, long, alias = "output", value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
     pub(crate) output_format: OutputFormat,
     #[command(flatten)]
     pub(crate) session: SessionArgs,

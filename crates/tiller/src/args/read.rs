@@ -3,14 +3,10 @@
 use super::{
     Cli, Command, PrintArgs, acp,
     help::{self, Length},
-    spelling, words,
+    mistakes, spelling, words,
 };
 use crate::answer::{Failure, Kind};
-use clap::{
-    CommandFactory as _, FromArgMatches as _,
-    error::{ContextKind, ContextValue, ErrorKind},
-    parser::ValueSource,
-};
+use clap::{CommandFactory as _, FromArgMatches as _, parser::ValueSource};
 
 /// What is printed instead of running a command.
 #[derive(Debug)]
@@ -60,11 +56,14 @@ impl Cli {
             Some(at) => help::with_help_first(arguments, &root, at),
             None => arguments,
         };
-        let root = help::prepared(root, Length::of(&arguments));
-        let matches = root.try_get_matches_from(arguments).map_err(|error| instead(&error))?;
+        // Only a help needs the groups, the topics and the examples of all commands.
+        let mut root = match help::is_wanted(&arguments) {
+            true => help::prepared(root, Length::of(&arguments)),
+            false => root,
+        };
+        let matches = root.try_get_matches_from_mut(&arguments);
+        let matches = matches.map_err(|error| instead(&error, &root, &arguments))?;
         if let Some(name) = matches.subcommand_name() {
-            let mut root = Self::command();
-            root.build();
             let own = root.get_arguments().filter(|arg| !arg.is_global_set());
             let given = own
                 .filter(|arg| matches.try_contains_id(arg.get_id().as_str()).unwrap_or(false))
@@ -76,39 +75,14 @@ impl Cli {
                 ));
             }
         }
-        Self::from_arg_matches(&matches).map_err(|error| instead(&error))
+        Self::from_arg_matches(&matches).map_err(|error| instead(&error, &root, &arguments))
     }
 }
 
-/// Translates the parser's message.
-fn instead(error: &clap::Error) -> Instead {
-    let text = error.render().to_string();
-    // The words of the standard library for a number that is none.
-    let text = text
-        .replace("invalid digit found in string", "it is not a whole number")
-        .replace("cannot parse integer from empty string", "it is empty");
-    if !error.use_stderr() {
-        return Instead::Help(text);
+/// Returns what is printed for an error of the parser, which a help is, too.
+fn instead(error: &clap::Error, root: &clap::Command, arguments: &[String]) -> Instead {
+    match error.use_stderr() {
+        true => Instead::Error(mistakes::failure(error, root, arguments)),
+        false => Instead::Help(error.render().to_string()),
     }
-    // The library prints the help of a group that was called without a command as an error.
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let name = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("tiller");
-        let name = name.split(" [").next().unwrap_or(name).split(" <").next().unwrap_or(name);
-        let what = format!("`{name}` needs a command");
-        return Instead::Error(Failure::new(Kind::Usage, what).next(format!("{name} --help")));
-    }
-    let (head, rest) = text.split_once("\n\n").unwrap_or((text.as_str(), ""));
-    let lines = head.trim_start_matches("error: ").lines().map(str::trim);
-    let mut failure = Failure::new(Kind::Usage, lines.collect::<Vec<_>>().join(" "));
-    let tips: Vec<&str> = rest.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
-    if !tips.is_empty() {
-        failure = failure.hint(tips.join("; "));
-    }
-    if let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) {
-        let usage = usage.to_string();
-        let usage = usage.trim_start_matches("Usage:").trim();
-        let command = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-']));
-        failure = failure.next(format!("{} --help", command.collect::<Vec<_>>().join(" ")));
-    }
-    Instead::Error(failure)
 }

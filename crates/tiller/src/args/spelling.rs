@@ -43,7 +43,7 @@ pub(super) fn spelled(mut arguments: Vec<String>, root: &Command) -> Result<Vec<
         }
     };
     if parts == ["mcp"] {
-        take(&mut parts, |next| matches!(next.split(':').next(), Some("examples" | "gateway")));
+        take(&mut parts, |next| next.split(':').next() == Some("gateway"));
     }
     if parts == ["mcp", "gateway"] {
         take(&mut parts, |verb| !verb.starts_with('-'));
@@ -55,7 +55,6 @@ pub(super) fn spelled(mut arguments: Vec<String>, root: &Command) -> Result<Vec<
     let parts = match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["smoke", "startup"] => words(&["doctor", "--startup"]),
         ["mcp", "gateway", ..] => words(&["mcp", "serve"]),
-        ["mcp", "examples"] => words(&["mcp", "preset", "list"]),
         // `mcp:SERVER TOOL` calls the tool, unless there is a command of that name.
         ["mcp", server]
             if root.find_subcommand("mcp").is_some_and(|mcp| mcp.find_subcommand(server).is_none()) =>
@@ -73,9 +72,8 @@ pub(super) fn spelled(mut arguments: Vec<String>, root: &Command) -> Result<Vec<
 
 /// Refuses a key as an argument, which other processes and the shell's history can read.
 pub(super) fn refuse_keys(arguments: &[String]) -> Result<(), Failure> {
-    let takes_keys = |name: &String| matches!(name.as_str(), "setup" | "providers" | "auth" | "integrations");
-    let given = |given: &String| given == "--api-key" || given.starts_with("--api-key=");
-    if arguments.get(1).is_some_and(takes_keys) && arguments.iter().any(given) {
+    let is_key = |given: &String| given == "--api-key" || given.starts_with("--api-key=");
+    if arguments.iter().take_while(|given| *given != "--").any(is_key) {
         let what = "a key is not taken as an argument: every process of this machine and the shell's history can read it";
         return Err(Failure::new(Kind::Usage, what)
             .hint("pipe it in: … --api-key-stdin < key.txt, or name a variable: --api-key-env NAME"));
@@ -121,8 +119,8 @@ mod tests {
             ("tiller mcp gateway", "tiller mcp serve"),
             ("tiller mcp gateway:start --upstream x", "tiller mcp serve --upstream x"),
             ("tiller mcp gateway start --upstream x", "tiller mcp serve --upstream x"),
-            ("tiller mcp examples --json", "tiller mcp preset list --json"),
-            ("tiller mcp:examples", "tiller mcp preset list"),
+            ("tiller mcp examples --json", "tiller mcp examples --json"),
+            ("tiller mcp:examples", "tiller mcp examples"),
             ("tiller fix:typo", "tiller fix:typo"),
             ("tiller -p a:b", "tiller -p a:b"),
             ("tiller --setup", "tiller setup"),
@@ -151,9 +149,12 @@ mod tests {
 
     #[test]
     fn a_key_is_never_an_argument() {
-        for line in
-            ["tiller setup --provider openai --api-key sk", "tiller providers configure x --api-key=sk"]
-        {
+        for line in [
+            "tiller setup --provider openai --api-key sk",
+            "tiller providers configure x --api-key=sk",
+            "tiller --json setup --api-key sk",
+            "tiller --api-key sk",
+        ] {
             let given: Vec<_> = line.split(' ').map(str::to_owned).collect();
             assert!(refuse_keys(&given).is_err(), "{line}");
         }

@@ -64,17 +64,25 @@ fn takes_the_next(given: &str, root: &Command) -> bool {
     }
 }
 
-/// Checks that the first word is a command or a quoted prompt.
+/// Checks that the first word is a command or a quoted prompt. After `-p` and `-i` a single word is
+/// a prompt, too.
 ///
 /// # Errors
 /// For a single word that is no command, and for several unquoted words: a typing mistake must not
 /// become a request to a model, and a command that is added later must not break a script.
 pub(super) fn check(arguments: &[String], root: &Command) -> Result<(), Failure> {
-    let print = |given: &String| given == "--print" || (given.starts_with("-p") && !given.starts_with("--"));
+    let takes_a_prompt = |given: &String| {
+        matches!(given.as_str(), "--print" | "--interactive" | "-i")
+            || (given.starts_with("-p") && !given.starts_with("--"))
+    };
     let before = arguments.iter().take_while(|given| *given != "--");
     let Some(at) = first_word(arguments, root) else { return Ok(()) };
     let first = &arguments[at];
-    if first == "help" || first == "-" || root.find_subcommand(first).is_some() || before.clone().any(print) {
+    if first == "help"
+        || first == "-"
+        || root.find_subcommand(first).is_some()
+        || before.clone().any(takes_a_prompt)
+    {
         return Ok(());
     }
     let rest = arguments[at + 1..].iter().take_while(|given| !given.starts_with('-'));
@@ -96,17 +104,9 @@ fn intended(given: &str, root: &Command) -> Option<String> {
         return Some((*command).to_owned());
     }
     let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
-    let nearest = nearest(first, visible.map(Command::get_name))?;
+    let nearest = agent::closest(first, visible, |command| command.get_name())?.get_name();
     let rest = if rest.is_empty() { String::new() } else { format!(" {}", rest.replace(':', " ")) };
     Some(format!("{nearest}{rest}"))
-}
-
-/// Returns the name that a word was probably meant to be.
-pub(crate) fn nearest<'a>(given: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |name: &str| strsim::damerau_levenshtein(name, given);
-    // A short word is close to many others.
-    let most = if given.len() < 5 { 1 } else { 2 };
-    names.min_by_key(|name| distance(name)).filter(|name| distance(name) <= most)
 }
 
 fn no_command(given: &str, root: &Command, prompt: &str) -> Failure {
@@ -119,6 +119,12 @@ fn no_command(given: &str, root: &Command, prompt: &str) -> Failure {
         true => format!("'{}'", prompt.replace('\'', r"'\''")),
         false => prompt.to_owned(),
     };
+    // A word with a slash, or with dots at its beginning, is a path and no typing mistake.
+    if intended.is_none() && prompt == given && (given.contains('/') || given.starts_with('.')) {
+        return Failure::new(Kind::Usage, format!("'{given}' is no command"))
+            .hint("a prompt about a file names it with @")
+            .next(format!("tiller -p 'explain @{}'", given.replace('\'', r"'\''")));
+    }
     Failure::new(Kind::Usage, what)
         .hint(format!("to send it as a prompt: tiller -p {quoted}"))
         .next(format!("tiller {}", intended.as_deref().unwrap_or("--help")))
@@ -147,6 +153,8 @@ mod tests {
             &["-p", "login"],
             &["login", "-p"],
             &["-o", "json", "-p", "login"],
+            &["-i", "hello"],
+            &["hello", "--interactive"],
             &["--", "login"],
             &[],
         ] {
@@ -169,6 +177,8 @@ mod tests {
             (&["don't", "stop"], r"tiller -p 'don'\\''t stop'"),
             (&["fix this", "and that"], "tiller -p 'fix this and that'"),
             (&["-m", "a/b", "explain"], "tiller -p explain"),
+            (&["src/main.rs"], "tiller -p 'explain @src/main.rs'"),
+            (&["./README.md"], "tiller -p 'explain @./README.md'"),
         ] {
             let error = read(line).unwrap_err();
             assert!(error.contains("no command") && error.contains(says), "{line:?}: {error}");

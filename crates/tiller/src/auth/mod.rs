@@ -13,7 +13,7 @@ use crate::{
     providers::ProvidersContext,
     setup::{self, ProviderSetup, SetupContext, SetupPlace},
 };
-use ::providers::known_provider;
+use ::providers::{KNOWN_PROVIDERS, known_provider};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,7 +77,12 @@ async fn run_mcp(context: &ProvidersContext<'_>, name: &str, command: McpCommand
             return error;
         }
         let what = format!("neither a provider nor an MCP server is called '{}'", agent::one_line(name));
-        Failure::new(Kind::NotFound, what).next("tiller providers list").next("tiller mcp list").into()
+        let nearest = agent::closest(name, KNOWN_PROVIDERS, |known| known.name);
+        Failure::new(Kind::NotFound, what)
+            .meant(nearest.map(|known| known.name))
+            .next("tiller providers list")
+            .next("tiller mcp list")
+            .into()
     })
 }
 

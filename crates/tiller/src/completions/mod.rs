@@ -12,12 +12,42 @@ mod zsh;
 
 pub(crate) use values::{Sources, lines};
 
-use crate::args::{Cli, Shell};
-use clap::CommandFactory as _;
+use crate::{
+    answer::{Answer, Console},
+    args::{Cli, Shell},
+    exit::Exit,
+    streams,
+};
+use anyhow::Result;
+use clap::{CommandFactory as _, ValueEnum as _};
 use clap_complete::Generator;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::Write as _;
 
 /// The name of the program in the scripts.
 const PROGRAM: &str = "tiller";
+
+/// The result of `tiller completions`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Script {
+    /// The shell.
+    shell: String,
+    /// The completion script, with line ends.
+    script: String,
+}
+
+/// Prints the script for a shell.
+pub(crate) fn run(console: &Console, shell: Shell) -> Result<Exit> {
+    let script = script(shell);
+    if !console.is_json() {
+        // The script is code: it is printed byte for byte.
+        streams::stdout().write_all(script.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let shell = shell.to_possible_value().expect("no shell is hidden").get_name().to_owned();
+    console.print(Answer::new(Script { shell, script }, String::new()))
+}
 
 /// Returns the script for a shell.
 pub(crate) fn script(shell: Shell) -> String {

@@ -105,22 +105,18 @@ fn place(file: &SettingsFile, offset: usize) -> Place {
     Place::File(file.path.clone(), 1 + before.iter().filter(|byte| **byte == b'\n').count())
 }
 
-/// Returns the setting, or the group of settings, with the most similar name.
+/// Returns the setting, or the group of settings, that a name was probably meant to be.
 fn nearest(written: &str) -> Option<String> {
     let depth = written.split('.').count();
-    let names = KEYS.iter().flat_map(|key| {
+    let group = |key: &'static Key| {
         let cut = key.name.match_indices('.').nth(depth - 1).map_or(key.name, |(at, _)| &key.name[..at]);
-        let last = key.name.rsplit('.').next().unwrap_or(key.name);
-        // A user who left out the group gets the full name.
-        let likeness = strsim::jaro_winkler(written, cut).max(strsim::jaro_winkler(written, last));
-        let name = if strsim::jaro_winkler(written, cut) == likeness { cut } else { key.name };
-        std::iter::once((likeness, name))
-    });
-    names
-        .filter(|(likeness, _)| *likeness > 0.8)
-        // Among equally similar names the shortest wins: a single word suggests a group rather than
-        // a
-        // setting of another group.
-        .max_by(|(a, short), (b, long)| a.total_cmp(b).then(long.len().cmp(&short.len())))
-        .map(|(_, name)| name.to_owned())
+        // A name that the user chooses has no typing errors.
+        let parts = cut.split('.').zip(written.split('.'));
+        let parts: Vec<_> = parts.map(|(own, given)| if own == "NAME" { given } else { own }).collect();
+        (cut, parts.join("."))
+    };
+    let nearest = agent::closest(written, KEYS.iter().map(group), |(_, named)| named);
+    // A user who left out the group gets the full name.
+    let last = || agent::closest(written, KEYS, |key| key.name.rsplit('.').next().unwrap_or(key.name));
+    nearest.map(|(cut, _)| cut).or_else(|| last().map(|key| key.name)).map(str::to_owned)
 }

@@ -6,7 +6,7 @@ mod json;
 
 use crate::{
     answer::{Answer, Console, Failure, Kind},
-    args::{Cli, TOPICS, help_of, nearest},
+    args::{Cli, TOPICS, help_of},
     exit::Exit,
     keys,
 };
@@ -68,7 +68,7 @@ fn unknown(given: &str) -> Failure {
     let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
     let names = topics.into_iter().chain(commands.map(clap::Command::get_name));
     let first = given.split(' ').next().unwrap_or_default();
-    let nearest = nearest(first, names);
+    let nearest = agent::closest(first, names, |name| name);
     let failure = Failure::new(Kind::NotFound, format!("there is no command or topic '{given}'"))
         .hint(format!("topics: {}", topics.join(", ")));
     match nearest {

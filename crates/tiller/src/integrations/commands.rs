@@ -6,6 +6,7 @@ mod configuration;
 mod inventory;
 mod invocation;
 mod manual;
+pub(crate) mod rows;
 
 use super::{Integrations, call_line, rows::IntegrationState};
 use crate::{
@@ -106,10 +107,16 @@ impl CommandContext<'_> {
         match catalogue.integration(name) {
             Ok(integration) => Ok(integration.clone()),
             Err(blocked) => match catalogue.broken().get(name) {
-                Some(why) => bail!("{blocked} {why}"),
+                Some(why) => Err(Failure::new(Kind::Config, format!("{blocked} {why}"))
+                    .next(format!("tiller integrations remove {name}"))
+                    .into()),
                 None => {
                     let what = format!("{blocked} `tiller integrations list` lists those that are.");
-                    Err(Failure::new(Kind::NotFound, what).next("tiller integrations list").into())
+                    let nearest = agent::closest(name, catalogue.all(), |known| &known.name);
+                    Err(Failure::new(Kind::NotFound, what)
+                        .meant(nearest.map(|known| &known.name))
+                        .next("tiller integrations list")
+                        .into())
                 }
             },
         }
@@ -117,6 +124,12 @@ impl CommandContext<'_> {
 
     async fn function(&self, name: &str) -> Result<(Arc<Integration>, Arc<Function>)> {
         let catalogue = self.integrations.catalogue().await;
+        if catalogue.integration(name).is_ok() {
+            let what = format!("{name} is an integration; name one of its functions, as {name}.FUNCTION");
+            return Err(Failure::new(Kind::Usage, what)
+                .next(format!("tiller integrations list {name}"))
+                .into());
+        }
         let (integration, function) = catalogue.function(name)?;
         Ok((integration.clone(), function.clone()))
     }

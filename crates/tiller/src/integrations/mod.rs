@@ -4,7 +4,7 @@
 mod accounts;
 mod advice;
 mod call_line;
-mod commands;
+pub(crate) mod commands;
 mod functions;
 mod library;
 pub(crate) mod rows;

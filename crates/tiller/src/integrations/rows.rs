@@ -1,9 +1,11 @@
-//! JSON rows that describe integrations and their functions.
+//! Integrations and their functions, for programs.
 
 use super::Integrations;
 use ::integrations::{
     Accounts as _, BASE_URL, DEFAULT_ACCOUNT, Function, Integration, LOCAL, Origin, Switches,
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The state of an integration: its accounts, and whether its functions can be called.
@@ -42,69 +44,177 @@ impl IntegrationState {
     }
 }
 
-/// The row of a function, with its schema.
-pub(crate) fn function(integration: &Integration, function: &Function, state: &IntegrationState) -> Value {
+/// A function, with its schema.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FunctionRow {
+    /// The integration.
+    provider: String,
+    /// The function, as PROVIDER.FUNCTION.
+    function: String,
+    /// Its name below the integration.
+    name: String,
+    /// Its name with hyphens only.
+    slug: String,
+    /// What it does, in a few words.
+    title: String,
+    /// What it does.
+    description: String,
+    /// read or write.
+    operation: &'static str,
+    /// Whether the integration is enabled.
+    active: bool,
+    /// Whether an account has the required fields.
+    configured: bool,
+    /// The accounts that have fields.
+    accounts: Vec<String>,
+    /// How the service authenticates.
+    auth: &'static str,
+    /// The same as `auth`.
+    auth_strategy: &'static str,
+    /// Where it can be called: local, or nowhere.
+    host_availability: Vec<&'static str>,
+    /// What must be installed; always empty.
+    runtime_requirements: Vec<String>,
+    /// supported or unsupported.
+    compatibility: &'static str,
+    /// Why it cannot be called, or that it can be.
+    compatibility_summary: &'static str,
+    /// Whether its credentials can be configured here.
+    cli_setup_supported: bool,
+    /// Whether it can be called here.
+    cli_runtime_supported: bool,
+    /// The JSON Schema of its arguments.
+    pub(super) input_schema: Value,
+}
+
+/// Returns the row of a function.
+pub(crate) fn function(
+    integration: &Integration,
+    function: &Function,
+    state: &IntegrationState,
+) -> FunctionRow {
     let auth = strategies(integration);
     let auth = auth.first().copied().unwrap_or("none");
     let runnable = integration.is_runnable(function);
-    let summary = if runnable {
-        "Can be called from here."
-    } else {
-        "Needs an authentication method that is not supported."
-    };
-    json!({
-        "provider": integration.name,
-        "function": function.full_name(),
-        "name": function.name,
-        "slug": format!("{}-{}", integration.name, function.name).replace('_', "-"),
-        "title": function.title,
-        "description": function.description,
-        "operation": function.operation.id(),
-        "active": state.active,
-        "configured": state.configured,
-        "accounts": state.accounts,
-        "auth": auth,
-        "auth_strategy": auth,
-        "host_availability": if runnable { json!(["local"]) } else { json!([]) },
-        "runtime_requirements": [],
-        "compatibility": if runnable { "supported" } else { "unsupported" },
-        "compatibility_summary": summary,
-        "cli_setup_supported": runnable,
-        "cli_runtime_supported": runnable,
-        "input_schema": function.input_schema(&filled_in(integration, state)),
-    })
+    FunctionRow {
+        provider: integration.name.clone(),
+        function: function.full_name(),
+        name: function.name.clone(),
+        slug: format!("{}-{}", integration.name, function.name).replace('_', "-"),
+        title: function.title.clone(),
+        description: function.description.clone(),
+        operation: function.operation.id(),
+        active: state.active,
+        configured: state.configured,
+        accounts: state.accounts.clone(),
+        auth,
+        auth_strategy: auth,
+        host_availability: if runnable { vec!["local"] } else { Vec::new() },
+        runtime_requirements: Vec::new(),
+        compatibility: if runnable { "supported" } else { "unsupported" },
+        compatibility_summary: match runnable {
+            true => "Can be called from here.",
+            false => "Needs an authentication method that is not supported.",
+        },
+        cli_setup_supported: runnable,
+        cli_runtime_supported: runnable,
+        input_schema: json!(function.input_schema(&filled_in(integration, state))),
+    }
 }
 
-/// The row of an integration.
-pub(crate) fn provider(integration: &Integration, state: &IntegrationState) -> Value {
+/// An integration.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct IntegrationRow {
+    /// Its name.
+    name: String,
+    /// The name of the service.
+    title: String,
+    /// What the service is.
+    description: String,
+    /// built-in, or the document that it was added from.
+    source: String,
+    /// When a built-in integration was last compared with the vendor's documents.
+    checked: Option<String>,
+    /// Its address; null if accounts must have one.
+    base_url: Option<String>,
+    /// The number of its functions.
+    functions: usize,
+    /// The number of operations of its document that are left out.
+    left_out: usize,
+    /// Whether it is enabled.
+    active: bool,
+    /// Whether an account has the required fields.
+    configured: bool,
+    /// The accounts that have fields.
+    accounts: Vec<String>,
+    /// How the service authenticates.
+    auth: Vec<&'static str>,
+    /// Whether any function can be called from here.
+    runnable: bool,
+    /// ready, lacks credentials, off, or not supported.
+    status: &'static str,
+    /// In `status`: the permissions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) permissions: Option<PermissionRow>,
+}
+
+/// The permissions of an integration: allow, ask or deny.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PermissionRow {
+    /// Of functions that only read.
+    pub(super) read: &'static str,
+    /// Of all other functions.
+    pub(super) write: &'static str,
+}
+
+/// Returns the row of an integration.
+pub(crate) fn provider(integration: &Integration, state: &IntegrationState) -> IntegrationRow {
     let (source, checked) = match &integration.origin {
-        Origin::BuiltIn { checked } => ("built-in", Some(checked)),
+        Origin::BuiltIn { checked } => ("built-in", Some(checked.clone())),
         Origin::Added { source } => (source.as_str(), None),
     };
-    json!({
-        "name": integration.name,
-        "title": integration.title,
-        "description": integration.description,
-        "source": source,
-        "checked": checked,
-        "base_url": integration.address.base_url,
-        "functions": integration.functions.len(),
-        "left_out": integration.left_out.len(),
-        "active": state.active,
-        "configured": state.configured,
-        "accounts": state.accounts,
-        "auth": strategies(integration),
-        "runnable": state.runnable,
-        "status": state.word(),
-    })
+    IntegrationRow {
+        name: integration.name.clone(),
+        title: integration.title.clone(),
+        description: integration.description.clone(),
+        source: source.to_owned(),
+        checked,
+        base_url: integration.address.base_url.clone(),
+        functions: integration.functions.len(),
+        left_out: integration.left_out.len(),
+        active: state.active,
+        configured: state.configured,
+        accounts: state.accounts.clone(),
+        auth: strategies(integration),
+        runnable: state.runnable,
+        status: state.word(),
+        permissions: None,
+    }
 }
 
-/// The rows of the fields of an integration's accounts.
-pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
-    let mut rows: Vec<Value> = Vec::new();
+/// A field of an integration's accounts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FieldRow {
+    /// Its name.
+    pub(super) name: String,
+    /// What it is.
+    pub(super) description: String,
+    /// Whether its value is never shown.
+    pub(super) secret: bool,
+    /// Whether every account needs it.
+    pub(super) required: bool,
+}
+
+/// Returns the fields of an integration's accounts.
+pub(crate) fn fields(integration: &Integration) -> Vec<FieldRow> {
+    let mut rows: Vec<FieldRow> = Vec::new();
     for field in integration.fields() {
-        let row = json!({ "name": field.name, "description": field.description, "secret": field.secret, "required": field.required });
-        rows.push(row);
+        rows.push(FieldRow {
+            name: field.name.clone(),
+            description: field.description.clone(),
+            secret: field.secret,
+            required: field.required,
+        });
     }
     let own = [
         (
@@ -115,7 +225,7 @@ pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
         (LOCAL, "`true` where that is on this machine or in a private network", false),
     ];
     for (name, about, required) in own {
-        rows.push(json!({ "name": name, "description": about, "secret": false, "required": required }));
+        rows.push(FieldRow { name: name.to_owned(), description: about.to_owned(), secret: false, required });
     }
     rows
 }

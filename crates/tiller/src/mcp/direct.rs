@@ -6,6 +6,7 @@
 use super::{
     names,
     queries::{data, tool_rows},
+    rows::ToolRow,
 };
 use ::mcp::{
     Client, DirectQuery, McpOptions, Origin, ServerConfig, ServerTransport, SessionServers, server_name,
@@ -47,7 +48,7 @@ pub(crate) struct DirectTool {
     /// Its name for models and permission rules.
     function: String,
     /// Its JSON row, with its other names.
-    row: Arc<Value>,
+    row: Arc<ToolRow>,
     description: String,
     schema: Value,
     read_only: bool,
@@ -152,18 +153,15 @@ impl DirectServers {
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
         let tools = tools.map_err(|why| self.redacted(&format!("MCP server '{}': {why}", server.name)))?;
         let rows = tool_rows(server, &tools);
-        let tool = |row: Value| {
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            DirectTool {
-                direct: self.clone(),
-                config: server.clone(),
-                name: text(&row["name"]),
-                function: text(&row["function"]),
-                description: text(&row["description"]),
-                schema: row["schema"].clone(),
-                read_only: row["operation"] == "read",
-                row: Arc::new(row),
-            }
+        let tool = |row: ToolRow| DirectTool {
+            direct: self.clone(),
+            config: server.clone(),
+            name: row.name.clone(),
+            function: row.function.clone(),
+            description: row.description.clone(),
+            schema: row.schema.clone(),
+            read_only: row.operation == "read",
+            row: Arc::new(row),
         };
         let may = |tool: &DirectTool| approved.as_ref().is_none_or(|names| names.contains(&tool.name));
         Ok(rows.into_iter().map(tool).filter(may).collect())
@@ -316,7 +314,7 @@ impl DirectTool {
             "server": server,
             "name": self.name,
             "function": format!("{server}.{}", self.name),
-            "lua_path": self.row["lua_path"],
+            "lua_path": self.row.lua_path,
             "description": self.description,
             "operation": self.operation(),
             "parameters": self.schema.get("properties").cloned().unwrap_or_else(|| json!({})),

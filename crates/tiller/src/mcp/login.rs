@@ -1,10 +1,12 @@
 //! `tiller mcp login` and `logout`: sign-in to servers by OAuth in the user's browser.
 
-use super::CommandContext;
+use super::{
+    CommandContext,
+    rows::{SignedIn, SignedOut},
+};
 use crate::{answer::Answer, args::Login, browser};
 use ::mcp::{LoginOptions, Revocation, SignIn, server_name};
 use anyhow::{Context, Result, anyhow};
-use serde_json::json;
 use std::io::Write as _;
 
 impl CommandContext<'_> {
@@ -24,8 +26,8 @@ impl CommandContext<'_> {
             opening.abort();
         }
         signed_in.map_err(|why| anyhow!("MCP server '{}': {why}", server.name))?;
-        let json = json!({ "name": server.name, "signed_in": true });
-        Ok(Answer::new(json, format!("You are signed in to {}.\n", server.name)))
+        let text = format!("You are signed in to {}.\n", server.name);
+        Ok(Answer::new(SignedIn { name: server.name, signed_in: true }, text))
     }
 
     pub(super) async fn logout(&self, name: &str) -> Result<Answer> {
@@ -44,7 +46,7 @@ impl CommandContext<'_> {
             Revocation::Failed(why) => Some(why),
             Revocation::Done | Revocation::NotOffered => None,
         };
-        let json = json!({ "name": name, "signed_in": false, "revoked": taken_back, "reason": why });
-        Ok(Answer::new(json, format!("The grant of {name} is deleted here, and {text}.\n")))
+        let text = format!("The grant of {name} is deleted here, and {text}.\n");
+        Ok(Answer::new(SignedOut { name, signed_in: false, revoked: taken_back, reason: why }, text))
     }
 }

@@ -2,6 +2,7 @@
 //! code.
 
 mod direct;
+mod examples;
 mod file;
 mod login;
 mod names;
@@ -10,32 +11,35 @@ mod options;
 mod pins;
 mod preset;
 mod queries;
+pub(crate) mod rows;
 mod script;
+mod secret;
 mod serve;
+mod transfer;
+mod trusted;
 mod values;
 
 pub(crate) use direct::{DirectServers, DirectTool, ToolLookupError};
 pub(crate) use new_server::{NewServer, add, keep_secret, secret_key};
 pub(crate) use options::mcp_options;
-use pins::Pins;
+use rows::{ServerChange, ServerCheck, ServerList, ServerRow};
 
 pub(crate) use crate::secrets::Values;
 pub(crate) use script::{DirectHost, ServerFunctions, SessionFunctions};
 
 use crate::{
     answer::{Answer, Console, Failure, Kind},
-    args::{Add, Edited, McpCommand, SecretCommand, Trusted},
+    args::{Add, Edited, McpCommand},
     environment::Environment,
     exit::Exit,
     failure::usage,
     options::Options,
-    trust, wiring,
+    wiring,
 };
-use ::mcp::{FoundServers, McpOptions, Origin, ServerConfig, ServerTransport, server_name};
-use agent::ItemKind;
-use anyhow::{Context, Result, bail};
+use ::mcp::{FoundServers, McpOptions, Origin, ServerConfig, server_name};
+use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
-use std::{fmt::Write as _, io::Read as _, sync::Arc};
+use std::{fmt::Write as _, sync::Arc};
 use system::{AbsPath, System};
 
 /// The state that the commands share.
@@ -72,6 +76,8 @@ pub(crate) async fn run(
     let command = match command {
         // Stdout belongs to the protocol.
         McpCommand::Serve(serve) => return serve::run(&context, serve).await,
+        // What is to be reviewed is printed with the failure, too.
+        McpCommand::Trust(trusted) => return context.trust(trusted).await,
         command => command,
     };
     console.print(context.carry_out(command).await?)
@@ -98,7 +104,8 @@ impl CommandContext<'_> {
             McpCommand::Prompt { server, prompt, arguments, .. } => {
                 self.prompts(&server, Some(&prompt), &arguments).await
             }
-            McpCommand::Trust(trusted) => self.trust(trusted).await,
+            McpCommand::Trust(_) => bail!("trust is given elsewhere"),
+            McpCommand::Examples => Ok(examples::answer()),
             McpCommand::Doctor => Ok(self.doctor().await),
             McpCommand::Resources { server, uri, .. } => self.resources(&server, uri.as_deref()).await,
             McpCommand::Prompts { server, prompt, arguments, .. } => {
@@ -134,13 +141,13 @@ impl CommandContext<'_> {
                 writeln!(text, "{:<24} {state:<12} {:<17} {}", server.name, source(server), server.summary());
         }
         if rows.is_empty() {
-            text.push_str("No MCP server is configured. Add one with `tiller mcp add NAME -- COMMAND`.\n");
+            text.push_str(NO_SERVER);
         }
         for problem in &found.problems {
             let _ = writeln!(text, "problem: {problem}");
         }
-        let rows: Vec<_> = rows.into_iter().map(|(server, trusted)| server_row(server, trusted)).collect();
-        Answer::new(json!({ "servers": rows, "problems": found.problems }), text)
+        let servers = rows.into_iter().map(|(server, trusted)| ServerRow::of(server, trusted)).collect();
+        Answer::new(ServerList { servers, problems: found.problems }, text)
     }
 
     async fn doctor(&self) -> Answer {
@@ -151,8 +158,9 @@ impl CommandContext<'_> {
             let _ = writeln!(text, "problem: {problem}");
         }
         let why = found.problems.join("; ");
-        let json = json!({ "servers": count, "user_file": self.servers.files.user.as_str(), "issues": found.problems });
-        Answer::new(json, text).failed_if(!why.is_empty(), &why)
+        let user_file = self.servers.files.user.to_string();
+        Answer::new(ServerCheck { servers: count, user_file, issues: found.problems }, text)
+            .failed_if(!why.is_empty(), &why)
     }
 
     /// Returns the file that a change is written to.
@@ -160,21 +168,22 @@ impl CommandContext<'_> {
         if project { self.cwd.join(".mcp.json") } else { self.servers.files.user.clone() }
     }
 
-    async fn report_change(&self, project: bool, name: &str, what: &str) -> Result<Answer> {
-        let (json, text) = self.change(project, name, what).await;
-        Ok(Answer::new(json, text))
+    async fn report_change(&self, project: bool, name: &str, done: &'static str) -> Result<Answer> {
+        let (change, text) = self.change(project, name, done).await;
+        Ok(Answer::new(change, text))
     }
 
-    /// Describes a change of a file, as JSON and as a text.
-    async fn change(&self, project: bool, name: &str, what: &str) -> (Value, String) {
+    /// Describes a change of a file, for programs and for people.
+    async fn change(&self, project: bool, name: &str, done: &'static str) -> (ServerChange, String) {
         let path = self.file(project);
         let waits = self.find_servers().await.untrusted.iter().any(|server| server.name == server_name(name));
         let note = match project && waits {
             true => " It is used once it is trusted: `tiller mcp trust`.",
             false => "",
         };
-        let json = json!({ "name": server_name(name), "path": path.as_str(), "done": what });
-        (json, format!("{} is {what} in {path}.{note}\n", server_name(name)))
+        let name = server_name(name);
+        let text = format!("{name} is {done} in {path}.{note}\n");
+        (ServerChange { name, path: path.to_string(), done, needs: None }, text)
     }
 
     async fn add(&self, add: Add) -> Result<Answer> {
@@ -207,7 +216,10 @@ impl CommandContext<'_> {
         let project = add.scope.project;
         file::change(self.system.as_ref(), &self.file(project), |servers| {
             if let Some(known) = file::key(servers, &add.name) {
-                bail!("there is a server '{known}' already; remove it first");
+                let what = format!("there is a server '{known}' already; remove it first");
+                return Err(Failure::new(Kind::Usage, what)
+                    .next(format!("tiller mcp remove {known}"))
+                    .into());
             }
             servers.insert(add.name.clone(), server);
             Ok(())
@@ -218,7 +230,8 @@ impl CommandContext<'_> {
 
     async fn remove(&self, Edited { name, scope }: Edited) -> Result<Answer> {
         file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
-            let key = file::key(servers, &name).ok_or_else(|| unknown(&name))?;
+            let known = || servers.keys().map(String::as_str);
+            let key = file::key(servers, &name).ok_or_else(|| unknown(&name, known()))?;
             // Unlike `remove`, this keeps the order of the others.
             servers.retain(|known, _| *known != key);
             Ok(())
@@ -229,7 +242,8 @@ impl CommandContext<'_> {
 
     async fn switch(&self, Edited { name, scope }: Edited, on: bool) -> Result<Answer> {
         file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
-            let key = file::key(servers, &name).ok_or_else(|| unknown(&name))?;
+            let known = || servers.keys().map(String::as_str);
+            let key = file::key(servers, &name).ok_or_else(|| unknown(&name, known()))?;
             let Some(Value::Object(server)) = servers.get_mut(&key) else {
                 bail!("'{key}' is not an object; correct it")
             };
@@ -241,120 +255,6 @@ impl CommandContext<'_> {
         self.report_change(scope.project, &name, if on { "enabled" } else { "disabled" }).await
     }
 
-    async fn trust(&self, Trusted { named, yes, .. }: Trusted) -> Result<Answer> {
-        let found = self.find_servers().await;
-        let wanted = named.server.as_deref().map(server_name);
-        let of_project = |server: &ServerConfig| matches!(server.origin, Origin::Project(_));
-        let all = || found.untrusted.iter().chain(&found.servers);
-        let shown: Vec<_> = all()
-            .filter(|server| of_project(server) && wanted.as_ref().is_none_or(|name| *name == server.name))
-            .collect();
-        if let Some(wanted) = &wanted
-            && !all().any(|server| server.name == *wanted)
-        {
-            return Err(unknown(wanted));
-        }
-        if wanted.is_none() || !shown.is_empty() {
-            let only: Vec<_> = wanted.iter().cloned().collect();
-            let choice = trust::TrustSelection { only: &only, kind: Some(ItemKind::Server), yes };
-            let (directories, redactor) = (&self.options.directories, self.environment.redactor());
-            let answers = trust::terminal(self.console);
-            // With `--json` the user would not see what is to be trusted.
-            let mut out: Box<dyn std::io::Write> = match self.console.is_json() {
-                true if !yes => return Err(Console::missing("a review of the servers", "--yes").into()),
-                true => Box::new(std::io::sink()),
-                false => Box::new(crate::streams::stdout()),
-            };
-            trust::review_and_trust(directories, self.cwd, &choice, redactor, answers, &mut out).await?;
-        }
-        let mut text = String::new();
-        let now = self.find_servers().await;
-        let trusted = |server: &ServerConfig| now.servers.contains(server);
-        if let Some(wanted) = &wanted
-            && now.servers.iter().any(|server| server.name == *wanted)
-            && Pins::new(self.system.clone(), &self.options.directories).forget(wanted).await?
-        {
-            let _ = writeln!(text, "The next tool definitions of {wanted} are accepted.");
-        }
-        let servers: Vec<_> = shown.iter().map(|server| server_row(server, trusted(server))).collect();
-        Ok(Answer::new(json!({ "folder": self.cwd.as_str(), "servers": servers }), text))
-    }
-
-    async fn secret(&self, command: SecretCommand) -> Result<Answer> {
-        let values = Values::new(self.environment.clone(), self.system.clone(), &self.options.directories);
-        let mut secrets = values.secrets().await?;
-        match command {
-            SecretCommand::Set { key } => {
-                let mut value = String::new();
-                std::io::stdin()
-                    .lock()
-                    .read_to_string(&mut value)
-                    .context("the secret is read from stdin")?;
-                let value = value.trim_end_matches(['\n', '\r']).to_owned();
-                anyhow::ensure!(!value.is_empty(), "the secret on stdin is empty");
-                secrets.insert(key.clone(), value);
-                values.store(&secrets).await?;
-                Ok(Answer::new(json!({ "key": key, "configured": true }), format!("{key} is set\n")))
-            }
-            SecretCommand::List => {
-                let keys: Vec<_> = secrets.into_keys().collect();
-                let text = keys.iter().map(|key| format!("{key}\n")).collect::<String>();
-                Ok(Answer::new(json!({ "keys": keys }), text))
-            }
-            SecretCommand::Unset { key } => {
-                anyhow::ensure!(secrets.remove(&key).is_some(), "no secret is called {key:?}");
-                values.store(&secrets).await?;
-                Ok(Answer::new(json!({ "key": key, "configured": false }), format!("{key} is forgotten\n")))
-            }
-        }
-    }
-
-    async fn import(&self, from: &AbsPath, project: bool) -> Result<Answer> {
-        let text = self.system.read_text(from, None).await?;
-        ::mcp::parse(&text, &Origin::User)?;
-        let given: Value = serde_json::from_str(&text)?;
-        let given = ["mcpServers", "servers"].iter().find_map(|key| given[*key].as_object());
-        let given = given.with_context(|| format!("{from} contains no servers"))?;
-        let (mut taken, mut left) = (Vec::new(), Vec::new());
-        file::change(self.system.as_ref(), &self.file(project), |servers| {
-            for (name, server) in given {
-                match file::key(servers, name) {
-                    Some(_) => left.push(name.clone()),
-                    None => {
-                        servers.insert(name.clone(), server.clone());
-                        taken.push(name.clone());
-                    }
-                }
-            }
-            Ok(())
-        })
-        .await?;
-        let mut text = format!("taken: {}\n", taken.join(", "));
-        if !left.is_empty() {
-            let _ = writeln!(text, "already there and unchanged: {}", left.join(", "));
-        }
-        Ok(Answer::new(json!({ "taken": taken, "left": left }), text))
-    }
-
-    async fn export(&self) -> Result<Answer> {
-        let found = self.find_servers().await;
-        let mut servers = Map::new();
-        for server in &found.servers {
-            let described = match &server.transport {
-                ServerTransport::Stdio { command, args, env } => {
-                    json!({ "command": command, "args": args, "env": export_pairs(env) })
-                }
-                ServerTransport::Http { url, headers, sse } => {
-                    let kind = if *sse { "sse" } else { "http" };
-                    json!({ "type": kind, "url": url, "headers": export_pairs(headers) })
-                }
-            };
-            servers.insert(server.name.clone(), described);
-        }
-        let whole = json!({ "mcpServers": servers });
-        Ok(Answer::new(whole.clone(), format!("{whole:#}\n")))
-    }
-
     /// Whether the settings deny a tool. No other rule applies: the user who types a call has
     /// decided.
     fn denied(&self, function: &str) -> bool {
@@ -362,9 +262,15 @@ impl CommandContext<'_> {
     }
 }
 
-fn unknown(name: &str) -> anyhow::Error {
-    let what = format!("no MCP server is called '{}'; see `tiller mcp list`", server_name(name));
-    Failure::new(Kind::NotFound, what).next("tiller mcp list").into()
+/// The text of a list without servers.
+const NO_SERVER: &str = "No MCP server is configured. Add one with `tiller mcp add NAME -- COMMAND`.\n";
+
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> anyhow::Error {
+    let name = server_name(name);
+    Failure::new(Kind::NotFound, format!("no MCP server is called '{name}'"))
+        .meant(agent::closest(&name, known, |known| known))
+        .next("tiller mcp list")
+        .into()
 }
 
 fn source(server: &ServerConfig) -> &'static str {
@@ -375,18 +281,6 @@ fn source(server: &ServerConfig) -> &'static str {
     }
 }
 
-fn server_row(server: &ServerConfig, trusted: bool) -> Value {
-    let kind = match server.transport {
-        ServerTransport::Stdio { .. } => "stdio",
-        ServerTransport::Http { sse: true, .. } => "sse",
-        ServerTransport::Http { sse: false, .. } => "http",
-    };
-    json!({
-        "name": server.name, "type": kind, "enabled": server.enabled, "trusted": trusted, "source": source(server),
-        "summary": server.summary(), "fingerprint": server.fingerprint(),
-    })
-}
-
 /// Parses `NAME=VALUE` pairs.
 fn pairs(given: &[String]) -> Result<Map<String, Value>> {
     let pair = |text: &String| {
@@ -395,17 +289,4 @@ fn pairs(given: &[String]) -> Result<Map<String, Value>> {
         Ok((name.to_owned(), json!(value)))
     };
     given.iter().map(pair).collect()
-}
-
-/// Exports references as they are; any other value is replaced by a placeholder, since it may be a
-/// secret.
-fn export_pairs(pairs: &[(String, String)]) -> Value {
-    let value = |(name, value): &(String, String)| {
-        let rest = value.strip_prefix("Bearer ").unwrap_or(value);
-        let reference = rest.starts_with('$') || rest.starts_with("@secret:");
-        let shown =
-            if reference { value.clone() } else { format!("${{{}}}", name.replace('-', "_").to_uppercase()) };
-        (name.clone(), json!(shown))
-    };
-    Value::Object(pairs.iter().map(value).collect())
 }

@@ -1,6 +1,6 @@
 //! The options with which MCP servers are started.
 
-use super::{Pins, Values};
+use super::{Values, pins::Pins};
 use crate::{environment::Environment, options::Options, trust, wiring};
 use ::mcp::{McpOptions, ServerFiles, ServerStores};
 use providers::HttpClients;

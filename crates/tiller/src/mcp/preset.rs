@@ -1,10 +1,13 @@
 //! Configurations of well-known servers.
 
-use super::{CommandContext, file};
-use crate::answer::Answer;
+use super::{
+    CommandContext, file,
+    rows::{OnePreset, PresetList, PresetRow},
+};
+use crate::answer::{Answer, Failure, Kind};
 use crate::args::{PresetCommand, Scope};
 use ::mcp::server_name;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -127,8 +130,8 @@ impl Preset {
         }
     }
 
-    fn row(&self) -> Value {
-        json!({ "name": self.name, "description": self.about, "needs": self.needs, "server": self.config() })
+    fn row(&self) -> PresetRow {
+        PresetRow { name: self.name, description: self.about, needs: self.needs, server: self.config() }
     }
 }
 
@@ -140,13 +143,13 @@ impl CommandContext<'_> {
                 for Preset { name, about, needs, .. } in &PRESETS {
                     let _ = writeln!(text, "{name:<20} {about} (needs {needs})");
                 }
-                let rows: Vec<_> = PRESETS.iter().map(Preset::row).collect();
-                Ok(Answer::new(json!({ "presets": rows }), text))
+                let presets = PRESETS.iter().map(Preset::row).collect();
+                Ok(Answer::new(PresetList { presets }, text))
             }
             PresetCommand::Show { preset } => {
                 let preset = find(&preset)?;
                 let text = format!("{}\nneeds: {}\n{:#}\n", preset.about, preset.needs, preset.config());
-                Ok(Answer::new(json!({ "preset": preset.row() }), text))
+                Ok(Answer::new(OnePreset { preset: preset.row() }, text))
             }
             PresetCommand::Add { preset, name, scope: Scope { project } } => {
                 let preset = find(&preset)?;
@@ -159,10 +162,10 @@ impl CommandContext<'_> {
                     Ok(())
                 })
                 .await?;
-                let (mut json, mut text) = self.change(project, &name, "added").await;
-                json["needs"] = json!(preset.needs);
+                let (mut change, mut text) = self.change(project, &name, "added").await;
+                change.needs = Some(preset.needs);
                 let _ = writeln!(text, "It needs {}.", preset.needs);
-                Ok(Answer::new(json, text))
+                Ok(Answer::new(change, text))
             }
         }
     }
@@ -170,8 +173,13 @@ impl CommandContext<'_> {
 
 fn find(name: &str) -> Result<&'static Preset> {
     let wanted = server_name(name);
-    let preset = PRESETS.iter().find(|preset| preset.name == wanted);
-    preset.with_context(|| format!("no preset is called '{wanted}'; see `tiller mcp preset list`"))
+    PRESETS.iter().find(|preset| preset.name == wanted).ok_or_else(|| {
+        let nearest = agent::closest(&wanted, &PRESETS, |preset| preset.name);
+        Failure::new(Kind::NotFound, format!("no preset is called '{wanted}'"))
+            .meant(nearest.map(|preset| preset.name))
+            .next("tiller mcp preset list")
+            .into()
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,17 @@
 //! The commands that start MCP servers and send requests to them.
 
-use super::{CommandContext, names, source, unknown};
-use crate::{answer::Answer, args::Called, failure::usage};
+use super::{
+    CommandContext, names,
+    rows::{OneTool, Prompts, Resources, ServerStatus, ServerStatusList, ToolList, ToolResult, ToolRow},
+    source, unknown,
+};
+use crate::{
+    answer::{Answer, Failure, Kind},
+    args::Called,
+    failure::usage,
+};
 use ::mcp::{Client, ListedTool, ServerConfig, server_name, tool_name};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, io, time::Instant};
@@ -24,12 +32,18 @@ impl CommandContext<'_> {
             if self.force {
                 return Ok(vec![untrusted.clone()]);
             }
-            bail!(
+            let what = format!(
                 "Project MCP server '{wanted}' is not trusted. Run `tiller mcp trust {wanted}` after reviewing the project's files, or call it with --force in trusted automation."
             );
+            return Err(Failure::new(Kind::Denied, what).next(format!("tiller mcp trust {wanted}")).into());
         }
-        let server = found.servers.into_iter().find(named);
-        Ok(vec![server.ok_or_else(|| unknown(name))?])
+        match found.servers.iter().find(|server| named(server)) {
+            Some(server) => Ok(vec![server.clone()]),
+            None => {
+                let known = found.servers.iter().chain(&found.untrusted);
+                Err(unknown(name, known.map(|server| server.name.as_str())))
+            }
+        }
     }
 
     async fn connect(&self, server: &ServerConfig) -> Result<Client> {
@@ -61,19 +75,27 @@ impl CommandContext<'_> {
         .await;
         let failed = rows.iter().any(|(_, tools, _)| tools.is_err());
         let mut text = String::new();
-        let mut json = Vec::new();
+        let mut states = Vec::new();
         for (server, tools, took) in rows {
             let state = match &tools {
                 Ok(tools) => format!("ok, {} tools", tools.len()),
                 Err(why) => format!("failed: {why}"),
             };
             let _ = writeln!(text, "{:<24} {state} ({} ms)", server.name, took.as_millis());
-            json.push(json!({
-                "name": server.name, "source": source(server), "running": tools.is_ok(), "ms": took.as_millis() as u64,
-                "tools": tools.as_ref().map_or(0, Vec::len), "error": tools.as_ref().err(),
-            }));
+            states.push(ServerStatus {
+                name: server.name.clone(),
+                source: source(server),
+                running: tools.is_ok(),
+                ms: took.as_millis() as u64,
+                tools: tools.as_ref().map_or(0, Vec::len),
+                error: tools.err(),
+            });
         }
-        Ok(Answer::new(json!({ "servers": json }), text).failed_if(failed, "a server does not work"))
+        if states.is_empty() {
+            text.push_str(super::NO_SERVER);
+        }
+        Ok(Answer::new(ServerStatusList { servers: states }, text)
+            .failed_if(failed, "a server does not work"))
     }
 
     pub(super) async fn tools(&self, name: Option<&str>) -> Result<Answer> {
@@ -87,19 +109,21 @@ impl CommandContext<'_> {
             }
         }
         for row in &rows {
-            let first = row["description"].as_str().and_then(|text| text.lines().next()).unwrap_or_default();
-            let (function, operation) = (row["function"].as_str(), row["operation"].as_str());
-            let (function, operation) = (function.unwrap_or_default(), operation.unwrap_or_default());
+            let first = row.description.lines().next().unwrap_or_default();
+            let ToolRow { function, operation, .. } = row;
             let _ = writeln!(text, "{function:<48} {operation:<6} {}", agent::one_line(first));
         }
         for problem in &problems {
             let _ = writeln!(text, "problem: {problem}");
         }
+        if servers.is_empty() {
+            text.push_str(super::NO_SERVER);
+        }
         let why = problems.join("; ");
-        Ok(Answer::new(json!({ "tools": rows, "problems": problems }), text).failed_if(!why.is_empty(), &why))
+        Ok(Answer::new(ToolList { tools: rows, problems }, text).failed_if(!why.is_empty(), &why))
     }
 
-    async fn tool_rows(&self, server: &ServerConfig) -> Result<Vec<Value>> {
+    async fn tool_rows(&self, server: &ServerConfig) -> Result<Vec<ToolRow>> {
         let client = self.connect(server).await?;
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
         client.close().await;
@@ -108,9 +132,11 @@ impl CommandContext<'_> {
     }
 
     /// Returns the server and the tool that a name refers to.
-    async fn tool(&self, function: &str) -> Result<(ServerConfig, Value)> {
-        let server =
-            names::server_of(function).ok_or_else(|| usage("a tool is SERVER.TOOL or mcp__SERVER__TOOL"))?;
+    async fn tool(&self, function: &str) -> Result<(ServerConfig, ToolRow)> {
+        let server = names::server_of(function).ok_or_else(|| {
+            let what = format!("a tool is SERVER.TOOL or mcp__SERVER__TOOL, not {function:?}");
+            Failure::new(Kind::Usage, what).next("tiller mcp tools")
+        })?;
         let config = self.chosen(Some(&server)).await?.remove(0);
         let mut rows = self.tool_rows(&config).await?;
         match names::resolve(rows.iter(), function) {
@@ -118,19 +144,19 @@ impl CommandContext<'_> {
             None => {
                 let nearest = names::nearest(rows.iter(), function);
                 let hint = nearest.map(|name| format!(". Did you mean {name}?")).unwrap_or_default();
-                bail!(
-                    "MCP server '{}' has no tool for {function:?}{hint}; see `tiller mcp tools {}`",
-                    config.name,
-                    config.name
-                )
+                let name = &config.name;
+                let what = format!(
+                    "MCP server '{name}' has no tool for {function:?}{hint}; see `tiller mcp tools {name}`"
+                );
+                Err(Failure::new(Kind::NotFound, what).next(format!("tiller mcp tools {name}")).into())
             }
         }
     }
 
     pub(super) async fn schema(&self, function: &str) -> Result<Answer> {
-        let (_, row) = self.tool(function).await?;
-        let text = format!("{row:#}\n");
-        Ok(Answer::new(json!({ "tool": row }), text))
+        let (_, tool) = self.tool(function).await?;
+        let text = format!("{:#}\n", json!(tool));
+        Ok(Answer::new(OneTool { tool }, text))
     }
 
     pub(super) async fn call(&self, called: Called) -> Result<Answer> {
@@ -140,9 +166,10 @@ impl CommandContext<'_> {
             None => arguments(&called.arguments)?,
         };
         let (server, row) = self.tool(&called.function).await?;
-        let function = row["function"].as_str().unwrap_or_default().to_owned();
+        let ToolRow { function, name, .. } = row;
         if self.denied(&function) {
-            bail!("Tool '{function}' is denied by the setting tools.denied_tools.");
+            let what = format!("Tool '{function}' is denied by the setting tools.denied_tools.");
+            return Err(Failure::new(Kind::Denied, what).into());
         }
         let began = Instant::now();
         let client = self.connect(&server).await?;
@@ -154,8 +181,7 @@ impl CommandContext<'_> {
                 let _ = io::Write::write_all(&mut crate::streams::stderr(), line.as_bytes());
             }
         };
-        let tool = row["name"].as_str().unwrap_or_default();
-        let result = client.call_with_progress(tool, Value::Object(arguments), &show).await;
+        let result = client.call_with_progress(&name, Value::Object(arguments), &show).await;
         client.close().await;
         let ms = began.elapsed().as_millis() as u64;
         let result = result.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
@@ -166,11 +192,9 @@ impl CommandContext<'_> {
             Value::String(text) => format!("{}\n", text.trim_end()),
             data => format!("{data:#}\n"),
         };
-        let mut json = json!({ "function": function, "data": data, "duration_ms": ms });
-        if failed {
-            json["error"] = json!(text.trim_end());
-        }
-        Ok(Answer::new(json, text).failed_if(failed, "the tool reported an error"))
+        let error = failed.then(|| text.trim_end().to_owned());
+        Ok(Answer::new(ToolResult { function, data, duration_ms: ms, error }, text)
+            .failed_if(failed, "the tool reported an error"))
     }
 
     pub(super) async fn resources(&self, server: &str, uri: Option<&str>) -> Result<Answer> {
@@ -190,8 +214,11 @@ impl CommandContext<'_> {
             ),
         };
         let text = answer.as_array().into_iter().flatten().map(|row| line(row) + "\n").collect::<String>();
-        let key = if uri.is_some() { "contents" } else { "resources" };
-        Ok(Answer::new(json!({ key: answer }), text))
+        let answer = match uri {
+            Some(_) => Resources { contents: Some(answer), resources: None },
+            None => Resources { resources: Some(answer), contents: None },
+        };
+        Ok(Answer::new(answer, text))
     }
 
     pub(super) async fn prompts(
@@ -203,12 +230,17 @@ impl CommandContext<'_> {
         let given = super::pairs(given)?;
         let (server, client) = self.one(server).await?;
         let answer = match prompt {
-            Some(prompt) => client.prompt(prompt, given).await.map(|filled| json!({ "prompt": filled })),
-            None => client.prompts().await.map(|prompts| json!({ "prompts": prompts })),
+            Some(prompt) => client
+                .prompt(prompt, given)
+                .await
+                .map(|filled| Prompts { prompt: Some(json!(filled)), prompts: None }),
+            None => {
+                client.prompts().await.map(|prompts| Prompts { prompts: Some(json!(prompts)), prompt: None })
+            }
         };
         client.close().await;
         let answer = answer.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
-        let text = match answer.get("prompts").and_then(Value::as_array) {
+        let text = match answer.prompts.as_ref().and_then(Value::as_array) {
             Some(prompts) => {
                 let line = |row: &Value| {
                     let about = agent::one_line(row["description"].as_str().unwrap_or_default());
@@ -216,7 +248,7 @@ impl CommandContext<'_> {
                 };
                 prompts.iter().map(line).collect()
             }
-            None => format!("{:#}\n", answer["prompt"]["messages"]),
+            None => format!("{:#}\n", json!(answer.prompt)["messages"]),
         };
         Ok(Answer::new(answer, text))
     }
@@ -233,19 +265,23 @@ fn arguments(given: &[String]) -> Result<Map<String, Value>> {
     Ok(arguments)
 }
 
-/// Returns the JSON rows of a server's tools.
-pub(super) fn tool_rows(server: &ServerConfig, tools: &[ListedTool]) -> Vec<Value> {
+/// Returns the rows of a server's tools.
+pub(super) fn tool_rows(server: &ServerConfig, tools: &[ListedTool]) -> Vec<ToolRow> {
     let mut rows: Vec<_> = tools.iter().map(|tool| tool_row(server, tool)).collect();
     names::add_paths(&server.name, &mut rows);
     rows
 }
 
-fn tool_row(server: &ServerConfig, tool: &ListedTool) -> Value {
-    json!({
-        "server": server.name, "name": tool.name(), "function": tool_name(&server.name, tool.name()),
-        "description": agent::sanitise(tool.description()),
-        "operation": if tool.is_read_only() { "read" } else { "write" }, "schema": tool.schema(),
-    })
+fn tool_row(server: &ServerConfig, tool: &ListedTool) -> ToolRow {
+    ToolRow {
+        server: server.name.clone(),
+        name: tool.name().to_owned(),
+        function: tool_name(&server.name, tool.name()),
+        description: agent::sanitise(tool.description()),
+        operation: if tool.is_read_only() { "read" } else { "write" },
+        schema: tool.schema(),
+        ..ToolRow::default()
+    }
 }
 
 /// Returns the data of a call's result: a single text (parsed if it is JSON), else the list of

@@ -114,14 +114,10 @@ fn text(providers: &[ProviderStatus]) -> String {
 
 /// Returns the failure for a provider that does not exist.
 pub(super) fn unknown(name: &str, known: &[ProviderRow]) -> Failure {
-    let nearest = known
-        .iter()
-        .map(|row| (strsim::jaro_winkler(name, &row.name), &row.name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(likeness, _)| *likeness > 0.75);
+    let nearest = agent::closest(name, known, |row| &row.name);
     let failure = Failure::new(Kind::NotFound, format!("there is no provider {name:?}"));
     let failure = match nearest {
-        Some((_, nearest)) => failure.hint(format!("did you mean {nearest:?}?")),
+        Some(nearest) => failure.hint(format!("did you mean {:?}?", nearest.name)),
         None => failure.hint(
             "a server of your own needs an address: tiller providers custom upsert NAME --base-url URL",
         ),

@@ -2,6 +2,7 @@
 //! and checks that the files in the tree are current.
 
 mod commands;
+mod documents;
 mod help;
 mod settings;
 
@@ -81,6 +82,12 @@ fn the_help_of_every_command_is_current() {
     for (name, text) in help::files() {
         check(&format!("crates/tiller/tests/it/golden/help/{name}.txt"), &text);
     }
+}
+
+#[test]
+fn every_command_line_of_the_documents_is_valid() {
+    let wrong = documents::wrong_lines();
+    assert_eq!(wrong, [""; 0], "correct the documents: {wrong:#?}");
 }
 
 #[test]

@@ -150,7 +150,9 @@ pub(crate) fn describe(options: &Options, store: Store) -> String {
 async fn unset(options: &Options, values: &Values, name: &str) -> Result<Answer> {
     let name = full_name(options, name)?;
     if !values.remove(&name).await? {
+        let known = values.stores().await?;
         return Err(Failure::new(Kind::NotFound, format!("no secret is called {name}"))
+            .meant(agent::closest(&name, known.keys(), |known| known))
             .next("tiller secrets list")
             .into());
     }

@@ -30,7 +30,7 @@ pub(super) async fn list(
     let (mut providers, mut runnable) = (Map::new(), Vec::new());
     for integration in catalogue.all() {
         let state = &states[&integration.name];
-        providers.insert(integration.name.clone(), rows::provider(integration, state));
+        providers.insert(integration.name.clone(), json!(rows::provider(integration, state)));
         if state.runnable {
             runnable.push(integration.name.clone());
         }
@@ -58,7 +58,7 @@ pub(super) async fn describe(
     };
     let (integration, function) = find_function(&catalogue, name).map_err(unknown)?;
     let state = IntegrationState::of(&services.extensions.integrations, &integration, &switches).await;
-    Ok(rows::function(&integration, &function, &state))
+    Ok(json!(rows::function(&integration, &function, &state)))
 }
 
 /// Calls a function. An invalid call is an error; a refusal or a failure is part of the answer.

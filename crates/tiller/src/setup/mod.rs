@@ -196,14 +196,10 @@ async fn choose_model(
             if !models.complete || models.ids.contains(&id) {
                 return Ok(());
             }
-            let nearest = models
-                .ids
-                .iter()
-                .map(|known| (strsim::jaro_winkler(known, &id), known))
-                .max_by(|a, b| a.0.total_cmp(&b.0));
-            let hint = nearest.map(|(_, nearest)| format!("did you mean {nearest}?")).unwrap_or_default();
+            let nearest = agent::closest(&id, &models.ids, |known| known);
+            let meant = nearest.map(|nearest| format!("did you mean {nearest}? ")).unwrap_or_default();
             Err(Failure::new(Kind::NotFound, format!("{} does not list the model {id}", wanted.provider))
-                .hint(format!("{hint} --allow-unlisted-model accepts it all the same"))
+                .hint(format!("{meant}--allow-unlisted-model accepts it all the same"))
                 .into())
         }
     }

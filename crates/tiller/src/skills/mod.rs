@@ -82,8 +82,11 @@ async fn show(finder: &SkillFinder, name: &str) -> Result<Answer> {
     let mut named: Vec<_> = skills.iter().filter(|found| found.name == name).collect();
     named.sort_by_key(|found| found.state != FoundState::Used);
     let Some(found) = named.first() else {
-        let what = format!("there is no skill {:?}; see `tiller skills list`", agent::one_line(name));
-        return Err(Failure::new(Kind::NotFound, what).next("tiller skills list").into());
+        let what = format!("there is no skill {:?}", agent::one_line(name));
+        return Err(Failure::new(Kind::NotFound, what)
+            .meant(agent::closest(name, &skills, |found| &found.name).map(|found| &found.name))
+            .next("tiller skills list")
+            .into());
     };
     let path = agent::one_line(found.path.as_str());
     let skill = found.content.as_deref().with_context(|| {

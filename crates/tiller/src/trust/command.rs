@@ -188,6 +188,9 @@ fn show(judged: &CheckedItem, redactor: &Redactor, out: &mut impl Write) -> Resu
     for line in lines(judged, redactor) {
         writeln!(out, "    {line}")?;
     }
+    if let Some(hash) = &judged.hash {
+        writeln!(out, "    hash: {hash}")?;
+    }
     if let TrustState::Unknown(why) = &judged.state {
         writeln!(out, "    cannot be trusted: {}", agent::one_line(why))?;
     }

@@ -7,6 +7,7 @@
 )]
 
 mod agent;
+mod answers;
 mod child;
 mod cli;
 mod commands;
@@ -66,6 +67,7 @@ mod shutdown;
 mod signals;
 mod skills;
 mod soak;
+mod spellings;
 mod takeover;
 mod terminals;
 mod tools;

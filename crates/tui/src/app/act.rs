@@ -6,7 +6,7 @@ use crate::{
     driver::request::Request,
     input::{Input, Key, KeyCode},
     keys::{Action, Place, Pressed, Situation},
-    limits::LEAVE_PAUSE,
+    limits::{LEAVE_PAUSE, MAX_PASTE},
     screens::frame::Screen,
     transcript::rows::Paint,
 };
@@ -71,9 +71,15 @@ impl App {
         }
         // A dropped file arrives as its pasted path.
         if let Some(path) = dropped(text.trim()).filter(|path| is_image(path)) {
-            return vec![Effect::Request(Request::LoadImage(path))];
+            return vec![Effect::Request(Request::Dropped { path, text: text.to_owned() })];
         }
         self.composer.paste(text);
+        if text.len() >= MAX_PASTE {
+            self.fail(&format!(
+                "only the first {} MiB of the pasted text are in the message",
+                MAX_PASTE >> 20
+            ));
+        }
         Vec::new()
     }
 
@@ -338,17 +344,23 @@ impl App {
     }
 }
 
-/// Returns the path of a dropped file: one word of a shell, quoted or with backslashes.
+/// Returns the path of a dropped file: one word of a shell, quoted or with backslashes, or a line that
+/// is an absolute path with blanks in it.
 fn dropped(text: &str) -> Option<String> {
     let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     if let Some(path) = quoted('\'').or_else(|| quoted('"')) {
         return (!path.contains('\n')).then(|| path.to_owned());
     }
+    // A slash command, such as `/image dot.png`, has no second slash in its first word.
+    let first = text.split(' ').next().unwrap_or_default();
+    let absolute = first.starts_with(['/', '~']) && first[1..].contains('/');
+    let with_blanks = absolute && !text.contains(['\n', '\\']);
     let mut path = String::new();
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         match character {
             '\\' => path.push(characters.next()?),
+            ' ' if with_blanks => path.push(' '),
             space if space.is_whitespace() => return None,
             character => path.push(character),
         }
@@ -373,6 +385,9 @@ mod tests {
             ("'/a/my shot.png'", Some("/a/my shot.png")),
             ("\"/a/my shot.png\"", Some("/a/my shot.png")),
             ("/a/my\\ shot.png", Some("/a/my shot.png")),
+            ("/a/my shot.png", Some("/a/my shot.png")),
+            ("~/my shot.png", Some("~/my shot.png")),
+            ("./my shot.png", None),
             ("/image dot.png", None),
             ("see /a/b.png", None),
             ("/a/b.png\n/a/c.png", None),

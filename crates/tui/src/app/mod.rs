@@ -12,6 +12,7 @@ mod plain;
 mod reading;
 mod send;
 pub mod session;
+mod slips;
 mod status;
 #[cfg(test)]
 mod tests;

@@ -25,6 +25,10 @@ impl App {
         if let Some(entry) = sent.entry {
             effects.push(Effect::Request(Request::Remember(entry)));
         }
+        if let Some(slip) = self.slip(&sent.message) {
+            effects.extend(slip);
+            return effects;
+        }
         let parts = match sent.message {
             // The session runs it as its command `/run`, through the gate.
             Message::Command(line) => vec![Part::Text(format!("/run {}", line.trim()))],

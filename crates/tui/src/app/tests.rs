@@ -209,6 +209,33 @@ fn a_prompt_that_could_not_be_sent_returns_to_the_composer() {
 }
 
 #[test]
+fn a_likely_slip_is_not_sent() {
+    let mut person = Person::new();
+    for (slip, says) in [
+        ("!", "write a command behind the !"),
+        ("/qiut", "there is no command /qiut; did you mean /quit?"),
+        ("/bananas", "there is no command /bananas; /help lists the commands"),
+    ] {
+        person.says(slip);
+        assert_eq!(person.requests(), [], "{slip}");
+        let live = person.live();
+        assert!(live.contains(says), "{live}");
+        person.press(Key::ctrl('c'));
+        person.requests();
+    }
+    for prompt in ["/usr/bin is full", "exit the loop early", "quitting"] {
+        person.says(prompt);
+        assert!(matches!(person.requests()[..], [Request::Send { .. }]), "{prompt}");
+    }
+    person.turn_begins();
+    person.says("exit");
+    assert!(!person.effects.contains(&Effect::Quit) && person.requests().is_empty());
+    person.turn_ends(TurnEnd::Stopped(StopReason::EndTurn));
+    person.says("exit");
+    assert!(person.effects.contains(&Effect::Quit));
+}
+
+#[test]
 fn one_press_of_ctrl_c_never_loses_a_turn() {
     let mut person = Person::new();
     person.turn_begins();

@@ -220,7 +220,7 @@ impl Composer {
             return search.insert(text, &self.history);
         }
         // A line that was copied with its end is not meant to begin another one.
-        let text = match text.strip_suffix('\n') {
+        let text = match text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')) {
             Some(line) if !line.contains('\n') => line,
             _ => text,
         };
@@ -232,7 +232,11 @@ impl Composer {
             return self.expand(at);
         }
         let long = text.split('\n').count() > PASTE_LINES || text.chars().count() > PASTE_CHARS;
-        let what = if long { Fragment::token(Token::Paste(text.into())) } else { Fragment::text(text) };
+        let what = match long {
+            true => Fragment::token(Token::Paste(text.into())),
+            // A `\r` would stand at the end of each line that is edited.
+            false => Fragment::text(text.replace("\r\n", "\n")),
+        };
         self.change(Change::Whole, |draft| draft.insert(what));
     }
 

@@ -178,6 +178,10 @@ impl Driver {
                 Ok(image) => self.attach(image).await,
                 Err(error) => self.reply(Reply::Failed(error)),
             },
+            Request::Dropped { path, text } => match self.host.image(&path).await {
+                Ok(image) => self.attach(image).await,
+                Err(_) => self.reply(Reply::Paste(text)),
+            },
             Request::Copy(text) => {
                 self.host.copy(&text).await;
             }

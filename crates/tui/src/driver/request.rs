@@ -108,6 +108,13 @@ pub enum Request {
     Copy(String),
     /// Loads an image file.
     LoadImage(String),
+    /// Loads an image whose path was pasted. If there is none, the text is pasted.
+    Dropped {
+        /// The path.
+        path: String,
+        /// What was pasted.
+        text: String,
+    },
     /// Keeps a message in the history.
     Remember(Entry),
     /// Writes the transcript's text to a file.

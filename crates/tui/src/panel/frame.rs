@@ -59,7 +59,9 @@ impl Head<'_> {
     pub(super) fn labelled(&self, label: &str, text: &str, role: Role, lines: Lines) -> Vec<Row> {
         let (look, inner) = (self.look, self.inner());
         let dim = look.style(Role::Dim);
-        let column = format!("{label:LABEL$}");
+        // A blank is behind every label.
+        let width = LABEL.max(look.measure.text(label) + 1);
+        let column = format!("{label:width$}");
         let mut cells = look.measure.text(&column);
         if look.width < LABELS_FROM || cells > inner / 3 {
             cells = 0;

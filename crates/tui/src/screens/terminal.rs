@@ -248,14 +248,16 @@ impl Terminal {
         let reads = !self.paused && !self.suspended;
         let mut bytes = [0; 4096];
         tokio::select! {
-            read = self.source.read(&mut bytes), if reads => self.take_read(read.map(|count| &bytes[..count])),
-            () = sleep_until(deadline.unwrap_or(self.start)), if deadline.is_some() => self.take_time(),
+            // What waits to be read belongs to a burst even if its time is over.
+            biased;
+            _ = self.stop.recv() => self.stop_process(),
+            _ = self.carry_on.recv() => self.continue_process(),
+            _ = self.window.recv() => self.resized = Some(Instant::now() + limits::RESIZE_PAUSE),
             () = self.room.wait(), if !self.device.is_drained() => {
                 self.gone |= self.device.flush().is_err();
             }
-            _ = self.window.recv() => self.resized = Some(Instant::now() + limits::RESIZE_PAUSE),
-            _ = self.stop.recv() => self.stop_process(),
-            _ = self.carry_on.recv() => self.continue_process(),
+            read = self.source.read(&mut bytes), if reads => self.take_read(read.map(|count| &bytes[..count])),
+            () = sleep_until(deadline.unwrap_or(self.start)), if deadline.is_some() => self.take_time(),
         }
     }
 

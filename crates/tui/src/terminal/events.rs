@@ -76,9 +76,12 @@ struct Burst {
 }
 
 impl Decoder {
-    /// Takes bytes that came at `now`, the time since any fixed moment.
+    /// Takes bytes that came at `now`, the time since any fixed moment. Bytes that came after the
+    /// deadline of a burst, without a call of [`Self::expire`] between, continue it: they had been
+    /// waiting for a process that was late.
     pub fn push(&mut self, bytes: &[u8], now: Duration) -> Vec<Event> {
-        let mut events = self.expire(now);
+        let mut events = Vec::new();
+        self.expire_sequence(now, &mut events);
         self.last = now;
         let units = self.units.push(bytes);
         self.decode(units, now, &mut events);
@@ -98,11 +101,15 @@ impl Decoder {
         if self.burst.as_ref().is_some_and(|burst| now >= burst.last + limits::BURST_GAP) {
             self.end_burst(&mut events);
         }
+        self.expire_sequence(now, &mut events);
+        events
+    }
+
+    fn expire_sequence(&mut self, now: Duration, events: &mut Vec<Event>) {
         if self.units.patience().is_some_and(|patience| now >= self.last + patience) {
             let units = self.units.expire();
-            self.decode(units, now, &mut events);
+            self.decode(units, now, events);
         }
-        events
     }
 
     fn decode(&mut self, units: Vec<Unit>, now: Duration, events: &mut Vec<Event>) {
@@ -186,9 +193,14 @@ fn text_of(key: Key) -> Option<char> {
     }
 }
 
-/// Returns pasted text with its line breaks as `\n`.
+/// Returns pasted text. Most terminals send each line break as `\r`, which becomes `\n`; where there
+/// is a `\n`, the terminal sends the text as it is.
 fn pasted(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n")
+    let text = String::from_utf8_lossy(bytes);
+    match text.contains('\n') {
+        true => text.into_owned(),
+        false => text.replace('\r', "\n"),
+    }
 }
 
 /// Returns what one unit means; `None` for what Tiller does not use.
@@ -442,10 +454,22 @@ mod tests {
     #[test]
     fn a_marked_paste_is_one_input() {
         assert_eq!(
-            played(&[(0, "\u{1b}[200~a\r\nb\rc"), (900, "\nd\u{1b}[201~")]),
+            played(&[(0, "\u{1b}[200~a\rb\rc"), (900, "\rd\u{1b}[201~")]),
             [paste("a\nb\nc\nd")],
             "however long it takes"
         );
+        assert_eq!(played(&[(0, "\u{1b}[200~a\r\nb\n\rc\u{1b}[201~")]), [paste("a\r\nb\n\rc")]);
+    }
+
+    #[test]
+    fn a_burst_goes_on_where_the_reader_was_late() {
+        let mut decoder = Decoder::default();
+        assert_eq!(decoder.push(b"one\r", ms(0)), []);
+        assert_eq!(decoder.push(b"\r", ms(60)), []);
+        assert_eq!(decoder.expire(ms(68)), [paste("one\n\n")]);
+        let enter = Event::Input(Input::Key(Key::plain(KeyCode::Enter)));
+        assert_eq!(decoder.push(b"\r", ms(90)), []);
+        assert_eq!(decoder.expire(ms(98)), [enter]);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Adds integrations from OpenAPI documents, and removes them.
 
-use super::CommandContext;
+use super::{
+    CommandContext,
+    rows::{AddedIntegration, RemovedIntegration},
+};
 use crate::{
     answer::Answer,
     args::{AddIntegration, SettingsScope, document_file},
@@ -47,16 +50,16 @@ impl CommandContext<'_> {
             text.push_str("The document names no address: configure base_url too.\n");
         }
         let fields: Vec<_> = integration.fields().into_iter().map(|field| field.name).collect();
-        let json = json!({
-            "integration": name,
-            "title": integration.title,
-            "functions": integration.functions.len(),
-            "left_out": integration.left_out,
-            "base_url": integration.address.base_url,
-            "fields": fields,
-            "source": source,
-        });
-        Ok(Answer::new(json, text))
+        let added = AddedIntegration {
+            integration: name.clone(),
+            title: integration.title.clone(),
+            functions: integration.functions.len(),
+            left_out: integration.left_out.clone(),
+            base_url: integration.address.base_url.clone(),
+            fields,
+            source,
+        };
+        Ok(Answer::new(added, text))
     }
 
     pub(super) async fn remove(&self, name: &str) -> Result<Answer> {
@@ -67,7 +70,7 @@ impl CommandContext<'_> {
             self.store(&scope).set(&format!("integrations.{name}.enabled"), &json!(false)).await?;
         }
         Ok(Answer::new(
-            json!({ "integration": name, "removed": true }),
+            RemovedIntegration { integration: name.to_owned(), removed: true },
             format!("{name} is removed, with its accounts\n"),
         ))
     }

@@ -1,13 +1,20 @@
 //! Configures integrations: accounts, permissions, enabled or not.
 
-use super::CommandContext;
+use super::{
+    CommandContext,
+    rows::{ConfiguredIntegration, SwitchedAnswer},
+};
 use crate::input::read_stdin;
 use crate::{
     answer::Answer,
     args::{Configure, SettingsScope, Word},
     config::{self, Flags},
     failure::usage,
-    integrations::{Store, accounts::Change, rows::IntegrationState},
+    integrations::{
+        Store,
+        accounts::Change,
+        rows::{IntegrationState, PermissionRow},
+    },
     settings::Settings,
     trust,
 };
@@ -80,7 +87,8 @@ impl CommandContext<'_> {
                 store.set(&format!("integrations.{name}.permissions.{operation}"), &json!(word)).await?;
             }
         }
-        self.configured(&integration, account, &configure.scope).await
+        let (configured, text) = self.configured(&integration, account, &configure.scope).await?;
+        Ok(Answer::new(configured, text))
     }
 
     pub(super) async fn switch(&self, name: &str, on: bool, scope: &SettingsScope) -> Result<Answer> {
@@ -90,9 +98,14 @@ impl CommandContext<'_> {
         }
         self.store(scope).set(&format!("integrations.{name}.enabled"), &json!(on)).await?;
         match self.integration(name).await {
-            Ok(integration) => self.configured(&integration, ::integrations::DEFAULT_ACCOUNT, scope).await,
+            Ok(integration) => {
+                let account = ::integrations::DEFAULT_ACCOUNT;
+                let (configured, text) = self.configured(&integration, account, scope).await?;
+                Ok(Answer::new(SwitchedAnswer::Installed(configured), text))
+            }
             Err(_) => {
-                Ok(Answer::new(json!({ "integration": name, "enabled": on }), format!("{name} is off\n")))
+                let answer = SwitchedAnswer::Missing { integration: name.to_owned(), enabled: on };
+                Ok(Answer::new(answer, format!("{name} is off\n")))
             }
         }
     }
@@ -110,7 +123,7 @@ impl CommandContext<'_> {
         integration: &Integration,
         account: &str,
         scope: &SettingsScope,
-    ) -> Result<Answer> {
+    ) -> Result<(ConfiguredIntegration, String)> {
         let settings = Settings::new(self.environment, self.cwd, Flags::default())?;
         let now = settings.read(self.cwd).await?.options.switches();
         let state = IntegrationState::of(&self.integrations, integration, &now).await;
@@ -129,28 +142,29 @@ impl CommandContext<'_> {
             true => " The project's settings apply once they are trusted: `tiller trust`.",
             false => "",
         };
-        let json = json!({
-            "integration": integration.name,
-            "account": account,
-            "scope": if scope.project { "project" } else { "global" },
-            "enabled": own.enabled,
-            "credentialScope": "global",
-            "credentialKeys": keys,
-            "permissions": { "read": read, "write": write },
-            "status": state.word(),
-        });
         let has = if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") };
         let text = format!(
             "{} is {}; read {read}, write {write}; account {account} has {has}.{note}\n",
             integration.name,
             state.word()
         );
-        Ok(Answer::new(json, text))
+        let configured = ConfiguredIntegration {
+            integration: integration.name.clone(),
+            account: account.to_owned(),
+            scope: if scope.project { "project" } else { "global" },
+            enabled: own.enabled,
+            credential_scope: "global",
+            credential_keys: keys,
+            permissions: PermissionRow { read, write },
+            status: state.word(),
+        };
+        Ok((configured, text))
     }
 }
 
 /// Parses `FIELD=VALUE`.
 fn pair(given: &str, option: &str) -> Result<(String, String)> {
-    let (name, value) = given.split_once('=').with_context(|| format!("{option} is NAME=VALUE"))?;
+    let pair = given.split_once('=');
+    let (name, value) = pair.ok_or_else(|| usage(format!("{option} is NAME=VALUE, not {given:?}")))?;
     Ok((name.to_owned(), value.to_owned()))
 }

@@ -1,11 +1,18 @@
 //! Lists integrations and their functions, with their state.
 
-use super::CommandContext;
-use crate::{answer::Answer, integrations::rows};
+use super::{
+    CommandContext,
+    rows::{
+        AccountFields, FoundFunction, FoundFunctions, IntegrationCheck, IntegrationList, IntegrationStatus,
+    },
+};
+use crate::{
+    answer::Answer,
+    integrations::rows::{self, PermissionRow},
+};
 use ::integrations::{Accounts as _, Function};
 use anyhow::Result;
-use serde_json::{Value, json};
-use std::{fmt::Write as _, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 impl CommandContext<'_> {
     pub(super) async fn list(&self) -> Answer {
@@ -26,7 +33,10 @@ impl CommandContext<'_> {
         for (name, why) in catalogue.broken() {
             let _ = writeln!(text, "problem: {name}: {why}");
         }
-        Answer::new(json!({ "integrations": rows, "broken": catalogue.broken() }), text)
+        let broken = catalogue.broken().clone();
+        let list =
+            IntegrationList { integrations: Some(rows), broken: Some(broken), ..IntegrationList::default() };
+        Answer::new(list, text)
     }
 
     pub(super) async fn functions_of(&self, name: &str) -> Result<Answer> {
@@ -46,7 +56,12 @@ impl CommandContext<'_> {
         let functions: Vec<_> =
             integration.functions.values().map(|f| rows::function(&integration, f, &state)).collect();
         let provider = rows::provider(&integration, &state);
-        Ok(Answer::new(json!({ "integration": provider, "functions": functions }), text))
+        let one = IntegrationList {
+            integration: Some(provider),
+            functions: Some(functions),
+            ..IntegrationList::default()
+        };
+        Ok(Answer::new(one, text))
     }
 
     pub(super) async fn status(&self, name: Option<&str>) -> Result<Answer> {
@@ -72,10 +87,10 @@ impl CommandContext<'_> {
                 state.word()
             );
             let mut row = rows::provider(&integration, &state);
-            row["permissions"] = json!({ "read": read, "write": write });
+            row.permissions = Some(PermissionRow { read, write });
             rows.push(row);
         }
-        Ok(Answer::new(json!({ "integrations": rows }), text))
+        Ok(Answer::new(IntegrationStatus { integrations: rows }, text))
     }
 
     pub(super) async fn doctor(&self) -> Answer {
@@ -108,33 +123,29 @@ impl CommandContext<'_> {
             let _ = writeln!(text, "left out: {operation}");
         });
         let failed = !issues.is_empty();
-        Answer::new(json!({ "ready": ready, "issues": issues, "left_out": left_out }), text)
+        Answer::new(IntegrationCheck { ready, issues, left_out }, text)
             .failed_if(failed, "the configuration of integrations has problems")
     }
 
     pub(super) async fn fields(&self, name: &str) -> Result<Answer> {
         let integration = self.integration(name).await?;
         let rows = rows::fields(&integration);
-        let mut accounts = serde_json::Map::new();
+        let mut accounts = BTreeMap::new();
         for name in self.integrations.accounts.names(&integration.name).await {
             let account = self.integrations.accounts.account(&integration.name, &name).await;
-            accounts.insert(name, json!(account.fields()));
+            accounts.insert(name, account.fields());
         }
         let mut text = String::new();
         for row in &rows {
-            let kind = if row["secret"] == true { "secret" } else { "" };
-            let needed = if row["required"] == true { "needed" } else { "" };
-            let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-            let _ = writeln!(text, "{:<20} {kind:<7} {needed:<7} {}", word("name"), word("description"));
+            let kind = if row.secret { "secret" } else { "" };
+            let needed = if row.required { "needed" } else { "" };
+            let _ = writeln!(text, "{:<20} {kind:<7} {needed:<7} {}", row.name, row.description);
         }
         for (name, fields) in &accounts {
-            let fields: Vec<_> = fields.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let _ = writeln!(text, "account {name} has {}", fields.join(", "));
         }
-        Ok(Answer::new(
-            json!({ "integration": integration.name, "fields": rows, "accounts": accounts }),
-            text,
-        ))
+        let integration = integration.name.clone();
+        Ok(Answer::new(AccountFields { integration, fields: rows, accounts }, text))
     }
 
     pub(super) async fn search(&self, query: &str) -> Answer {
@@ -147,8 +158,12 @@ impl CommandContext<'_> {
         if found.is_empty() {
             text.push_str("No function matches. Try other or fewer words.\n");
         }
-        let row = |f: &&Arc<Function>| json!({ "function": f.full_name(), "title": f.title, "operation": f.operation.id() });
-        Answer::new(json!({ "functions": found.iter().map(row).collect::<Vec<_>>() }), text)
+        let row = |found: &&Arc<Function>| FoundFunction {
+            function: found.full_name(),
+            title: found.title.clone(),
+            operation: found.operation.id(),
+        };
+        Answer::new(FoundFunctions { functions: found.iter().map(row).collect() }, text)
     }
 }
 

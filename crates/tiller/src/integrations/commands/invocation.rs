@@ -1,9 +1,12 @@
 //! Calls a function from the command line.
 
-use super::CommandContext;
+use super::{
+    CommandContext,
+    rows::{CallRow, FunctionResult},
+};
 use crate::input::read_stdin;
 use crate::{
-    answer::Answer,
+    answer::{Answer, Failure, Kind},
     args::OneFunction,
     integrations::{
         AccountAdvice,
@@ -11,7 +14,7 @@ use crate::{
     },
 };
 use ::integrations::{Blocked, Call, CallError, Files};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::Value;
 
 impl CommandContext<'_> {
@@ -32,9 +35,15 @@ impl CommandContext<'_> {
         let outcome = match self.integrations.caller.call(&call, &self.switches, denial).await {
             Ok(outcome) => outcome,
             Err(CallError::Blocked(blocked)) => match (&blocked, missing_credentials) {
-                (Blocked::NotActive(name), _) => bail!("{blocked} (`tiller integrations enable {name}`)"),
-                (Blocked::NoCredentials { .. }, Some(why)) => bail!("{why}"),
-                _ => bail!("{blocked}"),
+                (Blocked::NotActive(name), _) => {
+                    let what = format!("{blocked} (`tiller integrations enable {name}`)");
+                    let next = format!("tiller integrations enable {name}");
+                    return Err(Failure::new(Kind::Config, what).next(next).into());
+                }
+                (Blocked::NoCredentials { .. }, Some(why)) => {
+                    return Err(Failure::new(Kind::Auth, why).into());
+                }
+                _ => return Err(blocked.into()),
             },
             Err(error) => return Err(error.into()),
         };
@@ -43,7 +52,21 @@ impl CommandContext<'_> {
             (None, Value::String(text)) => format!("{}\n", text.trim_end()),
             (None, data) => format!("{data:#}\n"),
         };
-        Ok(Answer::new(outcome.to_json(), text).failed_if(!outcome.success(), "the call failed"))
+        let success = outcome.success();
+        let result = FunctionResult {
+            function: outcome.function,
+            data: outcome.data,
+            error: outcome.error,
+            meta: CallRow {
+                dry_run: outcome.meta.dry_run,
+                operation: outcome.meta.operation,
+                permission_bypassed: outcome.meta.forced,
+                account: outcome.meta.account,
+                pages: outcome.meta.pages,
+            },
+            duration_ms: outcome.took.as_millis().try_into().unwrap_or(u64::MAX),
+        };
+        Ok(Answer::new(result, text).failed_if(!success, "the call failed"))
     }
 }
 

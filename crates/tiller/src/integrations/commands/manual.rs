@@ -1,9 +1,12 @@
 //! Documentation of functions: pages, schemas, examples.
 
-use super::CommandContext;
+use super::{
+    CommandContext,
+    rows::{CallExamples, ManualPage, OneFunctionRow},
+};
 use crate::{answer::Answer, args::OneFunction, integrations::rows};
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write as _;
 
 impl CommandContext<'_> {
@@ -14,7 +17,7 @@ impl CommandContext<'_> {
             for function in integration.functions.values() {
                 let _ = writeln!(text, "- `{}`: {}", function.full_name(), function.title);
             }
-            return Ok(Answer::new(json!({ "page": integration.name, "text": text }), text));
+            return Ok(page(integration.name.clone(), text));
         }
         let (integration, function) = self.function(&one.name).await?;
         let state = self.state(&integration).await;
@@ -41,15 +44,15 @@ impl CommandContext<'_> {
                 own["description"].as_str().unwrap_or_default()
             );
         }
-        Ok(Answer::new(json!({ "page": function.full_name(), "text": text }), text))
+        Ok(page(function.full_name(), text))
     }
 
     pub(super) async fn schema(&self, name: &str) -> Result<Answer> {
         let (integration, function) = self.function(name).await?;
         let state = self.state(&integration).await;
         let row = rows::function(&integration, &function, &state);
-        let text = format!("{:#}\n", row["input_schema"]);
-        Ok(Answer::new(json!({ "function": row }), text))
+        let text = format!("{:#}\n", row.input_schema);
+        Ok(Answer::new(OneFunctionRow { function: row }, text))
     }
 
     pub(super) async fn examples(&self, name: &str) -> Result<Answer> {
@@ -67,8 +70,12 @@ impl CommandContext<'_> {
             format!("{own}{}", lua::literal(&json)),
         ];
         let text = examples.iter().map(|example| format!("{example}\n")).collect::<String>();
-        Ok(Answer::new(json!({ "function": function.full_name(), "examples": examples }), text))
+        Ok(Answer::new(CallExamples { function: function.full_name(), examples: examples.into() }, text))
     }
+}
+
+fn page(page: String, text: String) -> Answer {
+    Answer::new(ManualPage { page, text: text.clone() }, text)
 }
 
 /// Options of the command line itself. Parameters with these names are passed by `--arg`.

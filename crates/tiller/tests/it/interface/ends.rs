@@ -63,6 +63,20 @@ fn a_terminated_process_gives_the_terminal_back() {
     }
 }
 
+#[test]
+fn a_closed_window_ends_tiller_and_keeps_the_session() {
+    let home = Home::new();
+    let Some(tmux) = open(&home) else { return };
+    tmux.say("show nothing.txt");
+    tmux.wait_for("nothing.txt");
+    let pid = pid_of_tiller(&tmux).as_raw_nonzero();
+    tmux.run(&["new-window", "-d", "-t", "t:", "exec sh"]);
+    tmux.run(&["kill-window", "-t", "t:0"]);
+    tmux.shell(&format!("tail --pid={pid} -f /dev/null; echo 'it is' gone"));
+    tmux.wait_for("\nit is gone\n");
+    assert_eq!(super::sessions::stored(&home).len(), 1);
+}
+
 /// Returns the rows of a screen as one line: the terminal wraps long lines.
 fn joined(screen: &str) -> String {
     screen.replace('\n', " ")

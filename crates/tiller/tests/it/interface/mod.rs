@@ -3,7 +3,9 @@
 mod ends;
 mod flags;
 mod model;
+mod pastes;
 mod plain;
+mod replay;
 mod screens;
 mod sessions;
 mod sizes;

@@ -96,13 +96,23 @@ impl Tmux {
         self.key(key);
     }
 
-    /// Pastes text in brackets if the program has asked for them.
+    /// Pastes text as it is, in brackets if the program has asked for them.
     pub(super) fn paste(&self, text: &str) {
+        self.load(text);
+        self.run(&["paste-buffer", "-p", "-r", "-t", "t"]);
+    }
+
+    /// Pastes text as a terminal without brackets does: its lines end as Enter ends them.
+    pub(super) fn paste_unmarked(&self, text: &str) {
+        self.load(text);
+        self.run(&["paste-buffer", "-t", "t"]);
+    }
+
+    fn load(&self, text: &str) {
         let mut load = tmux(&self.socket);
         let mut load = load.args(["load-buffer", "-"]).stdin(Stdio::piped()).spawn().unwrap();
         std::io::Write::write_all(&mut load.stdin.take().unwrap(), text.as_bytes()).unwrap();
         assert!(load.wait().unwrap().success());
-        self.run(&["paste-buffer", "-p", "-t", "t"]);
     }
 
     /// The socket on which further clients attach.

@@ -207,16 +207,6 @@ fn a_failed_request_says_why_and_the_session_goes_on() {
 }
 
 #[test]
-fn a_paste_of_5000_lines_is_one_token_and_sends_nothing() {
-    let home = Home::new();
-    let Some(tmux) = super::open(&home) else { return };
-    let text: String = (0..5000).map(|line| format!("line {line}\n")).collect();
-    tmux.paste(&text);
-    let screen = tmux.wait_for("[pasted 500");
-    assert!(!screen.contains("line 17"), "{screen}");
-}
-
-#[test]
 fn a_line_and_enter_that_come_together_are_sent() {
     let Some((model, _home, tmux)) = open_model() else { return };
     tmux.run(&["send-keys", "-t", "t", "count to one", "Enter"]);
@@ -224,15 +214,4 @@ fn a_line_and_enter_that_come_together_are_sent() {
     assert_eq!(answer.prompt(), "count to one");
     answer.say("one");
     tmux.wait_for("tiller  one");
-}
-
-#[test]
-fn a_line_that_is_pasted_with_its_end_is_one_line() {
-    let Some((model, _home, tmux)) = open_model() else { return };
-    tmux.paste("cargo test\n");
-    tmux.wait_for("> cargo test");
-    tmux.key("Enter");
-    let answer = model.next();
-    assert_eq!(answer.prompt(), "cargo test");
-    answer.say("done");
 }

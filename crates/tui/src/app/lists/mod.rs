@@ -11,6 +11,7 @@ use crate::{
     keys::Action,
     picker::{How, Item, Outcome, Picker},
     theme::Theme,
+    transcript::{Body, Cell},
 };
 use agent::{Checkpoint, Credentials, ModelInfo, PermissionMode, RewindTarget};
 
@@ -144,6 +145,12 @@ impl App {
     }
 
     pub(super) fn turns_listed(&mut self, turns: &[Checkpoint]) {
+        let rewound = |cell: &Cell| matches!(cell.body, Body::Rewound { .. });
+        let has_rewound = self.transcript.cells().iter().any(rewound);
+        if turns.is_empty() && !has_rewound {
+            self.tell("no turn of this session has changed files: there is nothing to undo");
+            return;
+        }
         let picker = Picker::new("go back to", self.options.bindings.clone())
             .offers([(How::Open, "undo the changes of files after it")])
             .flexible(1);
@@ -153,8 +160,10 @@ impl App {
             targets.push(RewindTarget::Turn(turn.turn.saturating_sub(1)));
         }
         // Last, so that it is never what Enter takes without a choice while there are turns.
-        items.push(Item::new(["redo", "the files as they were before the last rewind"]));
-        targets.push(RewindTarget::Redo);
+        if has_rewound {
+            items.push(Item::new(["redo", "the files as they were before the last rewind"]));
+            targets.push(RewindTarget::Redo);
+        }
         self.show(picker, Rows::Turns(targets), Some(items));
     }
 

@@ -4,7 +4,7 @@
 use super::{
     Paint,
     small::{counted, parts},
-    tool::{duration, ruled, state, words},
+    tool::{duration, ruling, state, words},
 };
 use crate::{
     limits::{FOLDED_DIFF_LINES, FOLDED_ERROR_LINES, FOLDED_OUTPUT_LINES, SHOWN_LINE_BYTES},
@@ -86,7 +86,7 @@ fn tool(paint: &Paint<'_>, cell: usize, call: &ToolCell) -> Vec<Row> {
     }
     let mut rows = vec![line("tool: ", &text, look)];
     if let Some((outcome, rule)) = call.permission.ruling.as_ref().filter(|(outcome, _)| !outcome.allows()) {
-        rows.push(line("  ", &format!("{} by {rule}", ruled(*outcome)), look));
+        rows.push(line("  ", &ruling(*outcome, rule), look));
     }
     for diff in &call.shown.diffs {
         let path = paint.transcript.shown_path(&diff.path);

@@ -36,7 +36,7 @@ pub(super) fn rows(call: &ToolCell, cell: usize, fold: Fold, layout: Layout, pai
     if let Some((outcome, rule)) =
         call.permission.ruling.as_ref().filter(|(outcome, _)| fold == Fold::Whole || !outcome.allows())
     {
-        let text = format!("{} by {}", ruled(*outcome), agent::one_line(rule));
+        let text = ruling(*outcome, &agent::one_line(rule));
         rows.push(body(Row::from(look.span(Role::Dim, &text))));
     }
     for diff in &call.shown.diffs {
@@ -156,14 +156,17 @@ pub(super) fn words(call: &ToolCell) -> (String, String) {
     if title == name { (name, String::new()) } else { (name, title) }
 }
 
-pub(super) fn ruled(outcome: PermissionOutcome) -> &'static str {
-    match outcome {
+/// Returns how a permission request ended: what was decided, and by what.
+pub(super) fn ruling(outcome: PermissionOutcome, rule: &str) -> String {
+    let decided = match outcome {
         PermissionOutcome::AllowOnce => "allowed once",
         PermissionOutcome::AllowAlways => "allowed for the session",
         PermissionOutcome::RejectOnce => "rejected",
         PermissionOutcome::RejectAlways => "rejected for the session",
-        PermissionOutcome::Cancelled => "not answered, decided",
-    }
+        // It was cancelled, and nothing decided.
+        PermissionOutcome::Cancelled => return "not answered".to_owned(),
+    };
+    format!("{decided} by {rule}")
 }
 
 /// Returns a time in words: `14 s`, `2 min 5 s`, `1 h 3 min`.
