@@ -64,7 +64,7 @@ impl Mask {
             }
             Value::Object(members) => {
                 let member = |(name, value): (&String, &Value)| {
-                    let is_measured = matches!(name.as_str(), "ms" | "duration_ms" | "latency_ms");
+                    let is_measured = matches!(name.as_str(), "ms" | "memory_bytes");
                     let is_time = name.ends_with("_at") || name.ends_with("_ms") || name.starts_with("time");
                     let value = match (value, is_measured || is_time) {
                         (Value::Number(_), true) => Value::from(0),
