@@ -5,7 +5,8 @@
 ///
 /// Case, hyphens, dots and other signs do not count. Close is a name with one typing error, from
 /// five characters on two, from ten on three; else one that begins with `given`, from three
-/// characters on. Among equally close names the shortest wins.
+/// characters on. Among equally close names the one of the most similar length
+/// wins.
 pub fn closest<T>(given: &str, known: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Option<T> {
     let given = folded(given);
     let length = given.chars().count();
@@ -17,12 +18,13 @@ pub fn closest<T>(given: &str, known: impl IntoIterator<Item = T>, name: impl Fn
     };
     let rank = |known: &str| {
         let known = folded(known);
+        let longer = known.chars().count().abs_diff(length);
         let distance = strsim::damerau_levenshtein(&known, &given);
         // One error in a word of one or two letters leaves nothing of it.
         if distance <= most && (distance == 0 || length > 2) {
-            return Some((distance, known.len()));
+            return Some((distance, longer));
         }
-        (length > 2 && known.starts_with(&given)).then_some((usize::MAX, known.len()))
+        (length > 2 && known.starts_with(&given)).then_some((usize::MAX, longer))
     };
     known
         .into_iter()

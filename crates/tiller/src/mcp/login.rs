@@ -4,9 +4,14 @@ use super::{
     CommandContext,
     rows::{SignedIn, SignedOut},
 };
-use crate::{answer::Answer, args::Login, browser};
+use crate::{
+    answer::Answer,
+    args::Login,
+    browser,
+    failure::{Failure, Kind},
+};
 use ::mcp::{LoginOptions, Revocation, SignIn, server_name};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use std::io::Write as _;
 
 impl CommandContext<'_> {
@@ -33,7 +38,9 @@ impl CommandContext<'_> {
     pub(super) async fn logout(&self, name: &str) -> Result<Answer> {
         let name = server_name(name);
         let revoked = ::mcp::logout(&self.servers, &name).await.map_err(|why| anyhow!(why))?;
-        let revoked = revoked.with_context(|| format!("not signed in to '{name}'"))?;
+        let revoked = revoked.ok_or_else(|| {
+            Failure::new(Kind::NotFound, format!("not signed in to '{name}'")).next("tiller auth status")
+        })?;
         let (taken_back, text) = match &revoked {
             Revocation::Done => (true, "is revoked there".to_owned()),
             Revocation::NotOffered => (

@@ -95,7 +95,7 @@ mod tests {
             assert_eq!(server_of(function).as_deref(), Some("s"), "{function}");
         }
         assert_eq!(resolve(rows.iter(), "s.getSum"), None);
-        assert_eq!(nearest(rows.iter(), "s.getSam").as_deref(), Some("s.get_sum"));
+        assert_eq!(nearest(rows.iter(), "s.getSam").as_deref(), Some("s.get-sum"));
         assert_eq!(rows[0].lua_path, "app.mcp.s.get_sum_2");
         // The hash in the model's name is computed from the server's name of the tool.
         let hashed = ::mcp::tool_name("s", "a.b");

@@ -142,7 +142,7 @@ fn command_lines_are_found_in_shell_blocks_only() {
     let text = "```sh\ntiller mcp \\\n  list\nls\n```\n```json\ntiller x\n```\ntiller y\n\
                 ```console\n$ tiller sesions\ntiller: no command\n$ tiller doctor\n```\n";
     let lines: Vec<_> = command_lines(text).into_iter().map(|(at, line)| format!("{at} {line}")).collect();
-    assert_eq!(lines, ["2 tiller mcp list", "12 tiller doctor"]);
+    assert_eq!(lines, ["2 tiller mcp list", "13 tiller doctor"]);
     assert!(problem("tiller doctor --frobnicate").is_some());
     assert!(problem("cat x | tiller -p hello && tiller doctor").is_none());
 }

@@ -7,7 +7,7 @@ use crate::{
     config,
     environment::Environment,
     exit::Exit,
-    failure::usage,
+    failure::{Failure, Kind, usage},
     input::read_stdin,
     integrations::Store,
     options::{Options, SearchChoice},
@@ -15,7 +15,7 @@ use crate::{
     stored_keys::search_secret_name,
     wiring,
 };
-use ::integrations::{Domains, Fetch, Fetched, Search, Web, WebTools, WebUrl};
+use ::integrations::{Domains, Fetch, Fetched, Search, SearchError, Web, WebTools, WebUrl};
 use agent::AnyTool;
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
@@ -98,7 +98,8 @@ impl CommandContext<'_> {
             allowed_domains: domains(&given.allowed)?,
             blocked_domains: domains(&given.blocked)?,
         };
-        let found = self.web.search(&search, &self.options.integrations.web.resolved()).await?;
+        let options = self.options.integrations.web.resolved();
+        let found = self.web.search(&search, &options).await.map_err(search_failure)?;
         let rows: Vec<_> = found
             .iter()
             .map(|found| WebResult {
@@ -177,4 +178,15 @@ impl CommandContext<'_> {
         }
         values.store(&secrets).await
     }
+}
+
+/// Returns the failure of a search, with the command that sets up what is missing.
+fn search_failure(error: SearchError) -> Failure {
+    let text = error.to_string();
+    let kind = match error {
+        SearchError::NotConfigured | SearchError::NoUrl(_) | SearchError::Url(_) => Kind::Config,
+        SearchError::NoKey(..) => Kind::Auth,
+        SearchError::Failed(_) => return Failure::new(Kind::Provider, text),
+    };
+    Failure::new(kind, text).next("tiller web configure")
 }

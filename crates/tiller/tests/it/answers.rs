@@ -63,7 +63,7 @@ const LINES: &[Line] = &[
     line("memory list --prompt", "memory list --prompt"),
     line("memory search tabs", "memory search"),
     line("memory show 1", "memory show"),
-    given("memory add Uses two spaces", "memory add", ""),
+    given("memory add Prefers spaces", "memory add", ""),
     line("memory edit 7", "memory edit"),
     line("memory pin 1", "memory pin"),
     line("memory unpin 1", "memory unpin"),
@@ -242,7 +242,7 @@ fn compare(name: &str, human: &Home, program: &Home, session: &str) {
     for Line { args, schema, stdin, is_stable } in LINES {
         let args: Vec<&str> =
             args.split(' ').map(|word| if word == "SESSION" { session } else { word }).collect();
-        let as_json: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+        let as_json: Vec<&str> = ["--json"].into_iter().chain(args.iter().copied()).collect();
         let (text, object) = (run(human, &args, stdin), run(program, &as_json, stdin));
         let shown = mask.text(&format!("$ tiller {}", args.join(" ")));
         let mut expect = |holds: bool, what: &str| {

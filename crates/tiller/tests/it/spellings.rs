@@ -71,7 +71,7 @@ const SPELLINGS: &[(&str, Gives)] = &[
     ("config:paths", Result),
     ("secrets:list", Result),
     ("secrets:status", Result),
-    ("secrets:set absent", Sentence("stdin")),
+    ("secrets:set absent", Sentence("names are")),
     ("doctor", Result),
     ("smoke:startup", Result),
     // Sessions and memories.

@@ -64,8 +64,8 @@ impl Mask {
             }
             Value::Object(members) => {
                 let member = |(name, value): (&String, &Value)| {
-                    let is_measured = matches!(name.as_str(), "ms" | "duration_ms" | "latency_ms");
-                    let is_time = name.ends_with("_at") || name.ends_with("_ms") || name == "time";
+                    let is_measured = matches!(name.as_str(), "ms" | "memory_bytes");
+                    let is_time = name.ends_with("_at") || name.ends_with("_ms") || name.starts_with("time");
                     let value = match (value, is_measured || is_time) {
                         (Value::Number(_), true) => Value::from(0),
                         (value, _) => self.value(value),
@@ -113,6 +113,8 @@ fn masked(word: &str) -> &str {
     let is_ulid = bytes.len() == 26 && digits(0..1) && bytes.iter().all(u8::is_ascii_alphanumeric);
     if digits(0..4) && bytes.get(4) == Some(&b'-') && digits(5..7) && bytes.get(10) == Some(&b'T') {
         "TIME"
+    } else if bytes.len() == 10 && digits(0..4) && bytes[4] == b'-' && digits(5..7) && digits(8..10) {
+        "DATE"
     } else if is_hex && bytes.len() >= HASH {
         "HASH"
     } else if is_uuid || is_ulid {
@@ -126,6 +128,7 @@ fn masked(word: &str) -> &str {
 fn what_differs_between_runs_is_masked_and_nothing_else() {
     for (given, expected) in [
         ("at 2026-11-25T05:00:00Z, 12 ms", "at TIME, N ms"),
+        ("#1 durable, 2026-11-25  Prefers", "#1 durable, DATE  Prefers"),
         ("hash: 0123456789abcdef0123 of a.b", "hash: HASH of a.b"),
         ("01ARZ3NDEKTSV4RRFFQ69G5FAV and deadbeef", "ID and deadbeef"),
         ("123e4567-e89b-12d3-a456-426614174000", "ID"),
