@@ -70,7 +70,7 @@ fn a_closed_window_ends_tiller_and_keeps_the_session() {
     tmux.say("show nothing.txt");
     tmux.wait_for("nothing.txt");
     let pid = pid_of_tiller(&tmux).as_raw_nonzero();
-    // The server of tmux 3.3a crashes at a new window while the size of windows is set by hand.
+    // The server of tmux 3.3a crashes at a new window while the size of windows is set manually.
     tmux.run(&["set", "-g", "window-size", "latest"]);
     tmux.run(&["new-window", "-d", "-t", "t:", "exec sh"]);
     tmux.run(&["kill-window", "-t", "t:0"]);
