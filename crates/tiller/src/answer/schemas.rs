@@ -278,7 +278,7 @@ mod tests {
         let orphans: Vec<_> = ALL
             .iter()
             .map(|one| one.command)
-            .filter(|schema| *schema != "error" && !commands.iter().any(|name| name == command_of(*schema)))
+            .filter(|schema| *schema != "error" && !commands.iter().any(|name| name == command_of(schema)))
             .collect();
         assert_eq!(orphans, [""; 0], "schemas without a command");
         for (other, reason) in OTHERS {
