@@ -5,7 +5,8 @@
 pub enum Input {
     /// A key was pressed or repeated.
     Key(Key),
-    /// Text was pasted. Its line breaks are `\n`, or `\r\n` where the terminal sent them as they are.
+    /// Text was pasted. Its line breaks are `\n`, or `\r\n` where the terminal sent them as they
+    /// are.
     Paste(String),
     /// The terminal has a new size, in cells.
     Resize {

@@ -29,3 +29,6 @@ pub mod terminal;
 pub mod text;
 pub mod theme;
 pub mod transcript;
+
+#[cfg(test)]
+mod safety;

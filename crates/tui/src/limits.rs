@@ -23,6 +23,8 @@ pub const BURST_CHARACTERS: usize = 16;
 /// How long the size of the terminal must stay the same before a change of it is reported.
 pub const RESIZE_PAUSE: Duration = Duration::from_millis(50);
 
+/// How long the first frame waits for the colour of the background, for themes that follow it.
+pub const BACKGROUND_WAIT: Duration = Duration::from_millis(100);
 /// The longest escape sequence that is read, in bytes; longer ones are dropped.
 pub const MAX_SEQUENCE: usize = 4096;
 
@@ -37,6 +39,8 @@ pub const MAX_TERMINAL_COPY: usize = 100_000;
 
 /// The longest title of the terminal and text of a notification, in characters.
 pub const MAX_TITLE: usize = 120;
+/// Characters of the session's title in a notification and in the terminal's title.
+pub const NOTIFIED_TITLE: usize = 60;
 
 /// The bytes of streamed text that may wait for the terminal before the model's stream is paused.
 pub const MAILBOX_BYTES: usize = 256 << 10;

@@ -2,7 +2,8 @@
 
 use crate::{limits::PROSE_CELLS, text::clean, text::measure::Measure, theme::Role, theme::Theme};
 use ratatui_core::{style::Style, text::Span};
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
+use system::AbsPath;
 
 /// The appearance that rows are made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,9 @@ pub struct Look {
     pub plain: bool,
     /// The key that shows what is folded, for hints.
     pub unfold_key: Cow<'static, str>,
+    /// The directories below which files may be links; empty if they are on another machine than
+    /// the terminal.
+    pub roots: Arc<[AbsPath]>,
 }
 
 impl Default for Look {
@@ -28,6 +32,7 @@ impl Default for Look {
             measure: Measure::default(),
             plain: false,
             unfold_key: Cow::Borrowed("ctrl+o"),
+            roots: Arc::default(),
         }
     }
 }

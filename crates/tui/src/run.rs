@@ -14,6 +14,7 @@ use crate::{
         terminal::{Options as TerminalOptions, Terminal, TerminalError},
     },
     terminal::device::restore,
+    theme::Background,
 };
 use agent::{Runtime, SessionId};
 use std::{
@@ -126,6 +127,7 @@ fn show(
         terminal.watch(&start.watcher);
         let (columns, rows) = terminal.size();
         let app = App::new(start.app, (columns, rows), start.first);
+        terminal.wait_for_background().await;
         let mut screen = ScreenLoop {
             terminal,
             app,
@@ -166,7 +168,15 @@ struct ScreenLoop<'a> {
 }
 
 impl ScreenLoop<'_> {
+    /// Has the theme follow the colour of the background, once that is known.
+    fn follow_background(&mut self) {
+        if let Some(colour) = self.terminal.background() {
+            self.app.set_background(Background::of(colour));
+        }
+    }
+
     async fn run(&mut self, mailbox: &Mailbox) {
+        self.follow_background();
         let mut at_once = true;
         while !self.quitting {
             let due = self.drawn.map_or(self.begun, |drawn| drawn + self.pause());
@@ -182,6 +192,7 @@ impl ScreenLoop<'_> {
                     let Some(input) = input else { break };
                     at_once = true;
                     self.changed = true;
+                    self.follow_background();
                     self.app.set_today(today());
                     let effects = self.app.input(input, self.begun.elapsed());
                     self.perform(effects).await;
@@ -252,7 +263,10 @@ impl ScreenLoop<'_> {
                     self.app.copied(&text, taken);
                     self.request(Request::Copy(text));
                 }
-                Effect::Notify(occasion) => self.terminal.notify(occasion.words()),
+                Effect::Notify(occasion) => {
+                    let text = self.app.notification(occasion);
+                    self.terminal.notify(&text);
+                }
                 Effect::Suspend => {
                     if !self.terminal.suspend() {
                         self.app.fail("there is no shell to return to");
@@ -268,6 +282,7 @@ impl ScreenLoop<'_> {
                 }
                 Effect::Screen(screen) => self.terminal.set_screen(screen),
                 Effect::Title(title) => self.terminal.set_title(&title),
+                Effect::AskBackground => self.terminal.ask_background(),
                 Effect::Repaint => self.terminal.redraw(),
                 Effect::Quit => self.quitting = true,
             }

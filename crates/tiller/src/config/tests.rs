@@ -174,6 +174,40 @@ fn a_trusted_project_adds_hooks_and_never_replaces_the_users() {
     assert_eq!(incomplete.to_string(), "the hook \"x\" has no \"on\"; write hooks.NAME.on");
 }
 
+/// What the interface does with the user's terminal, keys and files is never a project's.
+#[test]
+fn no_project_sets_anything_of_the_interface_trusted_or_not() {
+    let of_interface = KEYS.iter().filter(|key| key.name.starts_with("ui.")).collect::<Vec<_>>();
+    assert!(
+        of_interface.len() > 8
+            && of_interface.iter().all(|key| matches!(key.in_project, InProject::Never(_)))
+    );
+    for project in [
+        "ui.screen = 'full'",
+        "ui.theme = '../../evil'",
+        "ui.keys.permission_once = ['enter']",
+        "ui.enter = 'after'",
+        "ui.notify = false",
+        "ui.title = true",
+        "ui.hyperlinks = false",
+        "ui.history = false",
+    ] {
+        for trusted in [false, true] {
+            let found = run(Case { project, trusted, ..Case::default() }).unwrap();
+            assert_eq!(found.options, options(Case::default()), "{project}");
+            assert!(
+                found.notices[0].contains("is ignored: a project must not change your terminal"),
+                "{project}"
+            );
+        }
+    }
+    for project in ["ui.editor = 'evil'", "ui.notify_command = 'evil'"] {
+        let unknown = run(Case { project, trusted: true, ..Case::default() });
+        let takes_it = unknown.is_ok_and(|found| found.notices.is_empty());
+        assert!(!takes_it, "{project}");
+    }
+}
+
 /// Every combination of the user's and the project's permission lists, with and without trust: the
 /// strictest rule applies. What a session remembers is a third layer above both.
 #[test]

@@ -8,6 +8,8 @@ use crate::{
     options::{EnterChoice, Options, ScreenChoice},
 };
 use anyhow::Result;
+use std::sync::Arc;
+use system::AbsPath;
 use tui::{
     app::AppOptions,
     keys::Bindings,
@@ -27,6 +29,7 @@ pub(super) fn of(
     settings: &Options,
     environment: &Environment,
     flags: &InterfaceOptions,
+    cwd: &AbsPath,
 ) -> Result<(AppOptions, TerminalOptions)> {
     let ui = &settings.client.interface;
     let (screen, because) = screen(flags.screen, ui.screen, environment);
@@ -40,8 +43,12 @@ pub(super) fn of(
     if let Some(error) = errors.first() {
         return Err(Failure::new(Kind::Config, error.to_string()).next("tiller settings edit").into());
     }
+    let hyperlinks = ui.switches.hyperlinks;
+    // The terminal of another machine does not have these files.
+    let roots = if hyperlinks && !variables.ssh { [cwd.clone()].into() } else { Arc::default() };
+    let background = theme.follows_background() && !variables.no_colour;
     let app = AppOptions {
-        look: Look { theme, measure, ..Look::default() },
+        look: Look { theme, measure, roots, ..Look::default() },
         bindings,
         screen,
         enter_steers: ui.enter == EnterChoice::Steer,
@@ -49,8 +56,8 @@ pub(super) fn of(
         notify: ui.switches.notify,
         plain_because: because.map(|because| format!(" ({because})")),
     };
-    let terminal =
-        TerminalOptions { screen, variables, measure, mouse: ui.switches.mouse, title: ui.switches.title };
+    let (mouse, title) = (ui.switches.mouse, ui.switches.title);
+    let terminal = TerminalOptions { screen, variables, measure, mouse, title, hyperlinks, background };
     Ok((app, terminal))
 }
 
@@ -95,7 +102,10 @@ fn theme(settings: &Options, name: &str) -> Result<Theme> {
         )
     })?;
     let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{file} is not UTF-8"))?;
-    Theme::from_toml(name, &text, Background::Dark).map_err(|error| anyhow::anyhow!("{file}: {error}"))
+    let of = |background| {
+        Theme::from_toml(name, &text, background).map_err(|error| anyhow::anyhow!("{file}: {error}"))
+    };
+    Ok(Theme::following(of(Background::Dark)?, of(Background::Light)?))
 }
 
 fn variables(environment: &Environment) -> Variables {

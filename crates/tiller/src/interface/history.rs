@@ -3,7 +3,7 @@
 
 use crate::{limits, options::Options};
 use serde::{Deserialize, Serialize};
-use system::{AbsPath, LocalSystem, System, SystemError};
+use system::{AbsPath, LocalSystem, System, SystemError, secrets_in};
 use tui::composer::Entry;
 
 /// One prompt.
@@ -27,12 +27,16 @@ pub(super) async fn lines(options: &Options, cwd: &AbsPath) -> Result<Vec<(Entry
     Ok(lines.map(|line| (line.entry, line.cwd == cwd.as_str())).collect())
 }
 
-/// Adds a prompt, and drops the oldest ones beyond the limit.
+/// Adds a prompt, and drops the oldest ones beyond the limit. One with what looks like a secret is
+/// not kept, whatever the composer decided.
 ///
 /// # Errors
 ///
 /// Fails with a message for the user if the file cannot be written.
 pub(super) async fn add(options: &Options, cwd: &AbsPath, entry: Entry) -> Result<(), String> {
+    if !secrets_in(&entry.text()).is_empty() {
+        return Ok(());
+    }
     let mut lines = read(options).await?;
     let line = Line { cwd: cwd.to_string(), entry };
     if lines.last() == Some(&line) {
@@ -62,4 +66,71 @@ async fn read(options: &Options) -> Result<Vec<Line>, String> {
 
 fn file(options: &Options) -> AbsPath {
     options.directories.data.join("history.jsonl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Directories;
+    use std::fmt::Write as _;
+    use system::TemporaryDirectory;
+    use tui::composer::EntryPart;
+
+    fn entry(text: &str) -> Entry {
+        Entry { parts: vec![EntryPart::Text(text.to_owned())] }
+    }
+
+    fn options() -> (TemporaryDirectory, Options) {
+        let directory = TemporaryDirectory::new().unwrap();
+        let root = AbsPath::from_os(directory.path()).unwrap();
+        let directories = Directories {
+            settings: root.join("config.toml"),
+            home: root.clone(),
+            config: root.join("config"),
+            data: root.join("data"),
+            cache: root.join("cache"),
+            temp: root,
+        };
+        (directory, Options::built_in(directories))
+    }
+
+    #[tokio::test]
+    async fn only_the_user_can_read_the_history() {
+        let (_directory, options) = options();
+        let (here, elsewhere) = (AbsPath::new("/w").unwrap(), AbsPath::new("/v").unwrap());
+        add(&options, &here, entry("one")).await.unwrap();
+        add(&options, &here, entry("one")).await.unwrap();
+        add(&options, &elsewhere, entry("two")).await.unwrap();
+        let found = lines(&options, &here).await.unwrap();
+        assert_eq!(found, [(entry("one"), true), (entry("two"), false)]);
+        let mode = rustix::fs::stat(file(&options).as_std()).unwrap().st_mode;
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[tokio::test]
+    async fn the_oldest_prompts_beyond_ten_thousand_are_dropped() {
+        let (_directory, options) = options();
+        let here = AbsPath::new("/w").unwrap();
+        let mut text = String::from("not an entry\n");
+        for number in 0..limits::HISTORY_ENTRIES {
+            let line = Line { cwd: "/w".to_owned(), entry: entry(&number.to_string()) };
+            writeln!(text, "{}", serde_json::to_string(&line).unwrap()).unwrap();
+        }
+        let system = LocalSystem::new();
+        system.create_dir_all(&options.directories.data).await.unwrap();
+        system.write(&file(&options), text.as_bytes()).await.unwrap();
+        add(&options, &here, entry("new")).await.unwrap();
+        let found = lines(&options, &here).await.unwrap();
+        assert_eq!(found.len(), 10_000);
+        assert_eq!((&found[0].0, &found[9_999].0), (&entry("1"), &entry("new")));
+    }
+
+    #[tokio::test]
+    async fn a_prompt_with_what_looks_like_a_secret_is_not_kept() {
+        let (_directory, options) = options();
+        let here = AbsPath::new("/w").unwrap();
+        let secret = format!("use sk-ant-api03-{}", "aB3dE5fG7hI9".repeat(4));
+        add(&options, &here, entry(&secret)).await.unwrap();
+        assert_eq!(lines(&options, &here).await.unwrap(), []);
+    }
 }

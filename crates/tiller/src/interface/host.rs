@@ -132,7 +132,7 @@ impl Host for TerminalHost {
         let directory = TemporaryDirectory::new().map_err(|error| message(&error))?;
         let file = AbsPath::from_os(directory.path()).map_err(|error| message(&error))?.join("message.md");
         let local = LocalSystem::new();
-        local.write(&file, text.as_bytes()).await.map_err(|error| message(&error))?;
+        local.write_private(&file, text.as_bytes()).await.map_err(|error| message(&error))?;
         let named = self.environment.get("VISUAL").or_else(|| self.environment.get("EDITOR"));
         let mut command: Vec<String> = named.unwrap_or("vi").split_whitespace().map(str::to_owned).collect();
         command.push(file.to_string());

@@ -66,7 +66,7 @@ pub(crate) async fn run(
 ) -> Result<Exit> {
     let Connected { app, options: settings, cwd, environment } = connected;
     let runtime = Arc::clone(&app.runtime);
-    let (app_options, terminal) = appearance::of(settings, environment, &options)?;
+    let (app_options, terminal) = appearance::of(settings, environment, &options, cwd)?;
     // A session that does not exist is an error of the command line.
     let stored = options.session.find(&runtime, cwd).await?;
     let host = TerminalHost {

@@ -344,8 +344,8 @@ impl App {
     }
 }
 
-/// Returns the path of a dropped file: one word of a shell, quoted or with backslashes, or a line that
-/// is an absolute path with blanks in it.
+/// Returns the path of a dropped file: one word of a shell, quoted or with backslashes, or a line
+/// that is an absolute path with blanks in it.
 fn dropped(text: &str) -> Option<String> {
     let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     if let Some(path) = quoted('\'').or_else(|| quoted('"')) {

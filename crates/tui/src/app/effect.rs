@@ -25,6 +25,8 @@ pub enum Effect {
     Screen(Screen),
     /// Name the session in the terminal's title.
     Title(String),
+    /// Ask for the colour of the terminal's background.
+    AskBackground,
     /// Draw the live region again from its first row.
     Repaint,
     /// End the interface.

@@ -70,6 +70,7 @@ impl App {
                     TurnEnd::Stopped(_) => self.notify(Occasion::Ended, long),
                 }
             }
+            SessionEvent::TitleChanged(_) if !self.replaying => vec![self.name_terminal()],
             _ => Vec::new(),
         }
     }
@@ -92,7 +93,9 @@ impl App {
             Reply::Replayed => {
                 self.replaying = false;
                 self.skip_all_but_the_end();
-                return self.first_message();
+                let mut effects = vec![self.name_terminal()];
+                effects.extend(self.first_message());
+                return effects;
             }
             Reply::Inserted(id) => {
                 self.waiting.remove(id);
@@ -151,6 +154,10 @@ impl App {
         self.page = View::default();
         self.waiting.take_all();
         let new = opened.new;
+        if !self.options.look.roots.is_empty() {
+            self.options.look.roots =
+                [opened.cwd.clone()].into_iter().chain(opened.state.additional_directories.clone()).collect();
+        }
         self.session = Some(SessionView::new(opened, self.now));
         self.set_commands();
         if again {

@@ -25,15 +25,15 @@ use crate::{
     driver::reply::Attachment,
     highlight::Highlighter,
     keys::{Bindings, KeyReader},
-    limits::MESSAGE_TIME,
+    limits::{MESSAGE_TIME, NOTIFIED_TITLE},
     look::Look,
     panel::AskQueue,
     screens::frame::Screen,
-    theme::Role,
+    theme::{Background, Role},
     transcript::{Feed, Transcript, rows::Paint, view::View},
 };
 use agent::SessionId;
-use effect::Effect;
+use effect::{Effect, Occasion};
 use lists::List;
 use reading::Reading;
 use session::SessionView;
@@ -75,6 +75,8 @@ pub struct App {
     now: Duration,
     /// The time of day in milliseconds since the epoch.
     today: i64,
+    /// What the terminal's background is like.
+    background: Background,
     /// Whether the terminal has the focus.
     focused: bool,
     reader: KeyReader,
@@ -140,6 +142,7 @@ impl App {
             rows,
             now: Duration::ZERO,
             today: 0,
+            background: Background::default(),
             focused: true,
             reader: KeyReader::default(),
             session: None,
@@ -177,6 +180,36 @@ impl App {
     /// Sets the time of day, in milliseconds since the epoch.
     pub fn set_today(&mut self, today: i64) {
         self.today = today;
+    }
+
+    /// Takes what the terminal's background is like; themes that follow it change.
+    pub fn set_background(&mut self, background: Background) {
+        if self.background != background {
+            self.background = background;
+            let theme = std::mem::take(&mut self.options.look.theme).on(background);
+            self.options.look.theme = theme;
+            self.composer.set_look(self.options.look.clone());
+        }
+    }
+
+    /// Returns the text of a notification: fixed words, and the title of the session. Nothing else
+    /// that a model wrote.
+    pub fn notification(&self, occasion: Occasion) -> String {
+        match self.title() {
+            Some(title) => format!("{}: {title}", occasion.words()),
+            None => occasion.words().to_owned(),
+        }
+    }
+
+    /// Returns the title of the session, cleaned and short.
+    fn title(&self) -> Option<String> {
+        let title = self.session.as_ref().and_then(|session| session.title.as_deref())?;
+        Some(agent::label(title, NOTIFIED_TITLE)).filter(|title| !title.is_empty())
+    }
+
+    /// Names the session in the terminal's title, if the setting wants that.
+    fn name_terminal(&self) -> Effect {
+        Effect::Title(self.title().map_or_else(|| "tiller".to_owned(), |title| format!("tiller: {title}")))
     }
 
     /// Updates what depends on the time alone; called at the time that [`App::next_tick`] returned.

@@ -11,6 +11,7 @@ use crate::{
     look::Look,
     screens::frame::{Frame, Screen},
     text::row::Row,
+    transcript::rows::mark,
 };
 use agent::{PermissionOutcome, Question, QuestionOutcome, one_line};
 use std::{collections::VecDeque, time::Duration};
@@ -32,9 +33,14 @@ pub(super) struct PlainState {
 }
 
 impl PlainState {
-    /// Prints a line.
+    /// Prints a text that may come from outside.
     pub(super) fn say(&mut self, text: &str) {
-        self.lines.extend(text.lines().map(one_line));
+        self.lines.extend(text.lines().map(|line| format!("{}{}", mark(line), one_line(line))));
+    }
+
+    /// Prints a line of Tiller's own.
+    pub(super) fn hint(&mut self, line: &str) {
+        self.lines.push(line.to_owned());
     }
 
     /// Adds a question.
@@ -101,7 +107,7 @@ impl App {
                     vec![Effect::Answer(id, answer)]
                 }
                 Err(hint) => {
-                    self.plain.say(hint);
+                    self.plain.hint(hint);
                     Vec::new()
                 }
             };

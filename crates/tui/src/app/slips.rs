@@ -1,5 +1,5 @@
-//! Messages that are likely a slip of the user. They are not sent, since each costs a request to the
-//! model.
+//! Messages that are likely a slip of the user. They are not sent, since each costs a request to
+//! the model.
 
 use super::{App, effect::Effect};
 use crate::composer::{Fragment, Message, Part};
@@ -9,8 +9,8 @@ use agent::SlashCommand;
 const MISTYPED: usize = 2;
 
 impl App {
-    /// Takes a message that is likely a slip: a bare `exit`, a `!` without a command, a slash command
-    /// that does not exist. Returns `None` for any other message.
+    /// Takes a message that is likely a slip: a bare `exit`, a `!` without a command, a slash
+    /// command that does not exist. Returns `None` for any other message.
     pub(super) fn slip(&mut self, message: &Message) -> Option<Vec<Effect>> {
         let parts = match message {
             Message::Command(line) if line.trim().is_empty() => {

@@ -19,7 +19,9 @@ const SMALLEST: (usize, u16) = (20, 6);
 impl App {
     /// Returns what to draw now, and hands out the rows that are finished.
     pub fn frame(&mut self) -> Frame {
-        if self.options.look.width < SMALLEST.0 || self.rows < SMALLEST.1 {
+        let fits = self.options.look.width >= SMALLEST.0 && self.rows >= SMALLEST.1;
+        // Plain lines need no room.
+        if !fits && self.options.screen != Screen::Plain {
             return self.tiny();
         }
         let rows = usize::from(self.rows);

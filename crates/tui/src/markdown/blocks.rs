@@ -4,12 +4,15 @@ use super::table::{Cell, Table};
 use crate::{
     limits::NESTING,
     look::Look,
-    text::{row::Row, wrap::wrap},
+    text::{link, row::Row, wrap::wrap},
     theme::Role,
 };
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
-use ratatui_core::text::{Line, Span};
-use std::borrow::Cow;
+use ratatui_core::{
+    style::Color,
+    text::{Line, Span},
+};
+use std::{borrow::Cow, sync::Arc};
 
 /// Renders Markdown to rows of at most `width` cells; also returns the names of the last table's
 /// columns.
@@ -40,7 +43,9 @@ pub(super) fn rows(
         writer.end_block();
     }
     let gutter = || Span::raw(" ".repeat(indent));
-    (writer.rows.into_iter().map(|row| row.after(gutter())).collect(), writer.head)
+    let links: Option<Arc<[Arc<str>]>> = (!writer.addresses.is_empty()).then(|| writer.addresses.into());
+    let rows = writer.rows.into_iter().map(|row| Row { links: links.clone(), ..row }.after(gutter()));
+    (rows.collect(), writer.head)
 }
 
 struct Writer<'a> {
@@ -55,13 +60,23 @@ struct Writer<'a> {
     lists: Vec<Option<u64>>,
     /// The number of the outermost list's first item, if it is not the one in the text.
     number: Option<u64>,
-    /// The open links: their addresses, and where their text begins.
-    links: Vec<(String, usize)>,
+    links: Vec<OpenLink>,
+    /// The addresses of hyperlinks; see [`Row::link`].
+    addresses: Vec<Arc<str>>,
     table: Option<Table>,
     head: Vec<String>,
     in_code: bool,
     /// Whether an empty row is due before the next block.
     is_gap_due: bool,
+}
+
+/// A link whose text is not complete.
+struct OpenLink {
+    address: String,
+    /// Where its text begins.
+    from: usize,
+    /// The number of its address among the hyperlinks, if it is one.
+    number: Option<u8>,
 }
 
 /// What a block is in, which determines how its rows begin.
@@ -86,6 +101,7 @@ impl<'a> Writer<'a> {
             lists: Vec::new(),
             number,
             links: Vec::new(),
+            addresses: Vec::new(),
             table: None,
             head: Vec::new(),
             in_code: false,
@@ -180,12 +196,14 @@ impl<'a> Writer<'a> {
                     LinkType::Email => String::new(),
                     _ => dest_url.into_string(),
                 };
-                self.links.push((address, self.spans.len()));
+                let number = self.hyperlink(&address);
+                self.links.push(OpenLink { address, from: self.spans.len(), number });
                 self.roles.push(Role::Link);
             }
             Tag::Image { dest_url, .. } => {
                 self.push("[image: ");
-                self.links.push((dest_url.into_string(), self.spans.len()));
+                let address = dest_url.into_string();
+                self.links.push(OpenLink { address, from: self.spans.len(), number: None });
             }
             Tag::Table(alignments) => {
                 self.begin_block();
@@ -278,6 +296,8 @@ impl<'a> Writer<'a> {
             roles.fold(self.look.style(Role::Text), |style, role| style.patch(self.look.style(*role)));
         let mut span = self.look.span(Role::Text, text);
         span.style = style;
+        let number = self.links.last().and_then(|link| link.number);
+        span.style.underline_color = number.map(Color::Indexed);
         if !span.content.is_empty() {
             self.spans.push(span);
         }
@@ -285,16 +305,27 @@ impl<'a> Writer<'a> {
 
     /// Shows the address of a link behind its text, unless that is the address.
     fn end_link(&mut self) {
-        let Some((address, from)) = self.links.pop() else { return };
+        let Some(OpenLink { address, from, .. }) = self.links.last() else { return };
         let text: String =
-            self.spans[from.min(self.spans.len())..].iter().map(|span| &*span.content).collect();
+            self.spans[(*from).min(self.spans.len())..].iter().map(|span| &*span.content).collect();
         let bare = |text: &str| -> String {
             let text = text.trim().trim_end_matches('/');
             text.strip_prefix("https://").or(text.strip_prefix("mailto:")).unwrap_or(text).to_owned()
         };
-        if !address.is_empty() && bare(&text) != bare(&address) {
-            self.styled(Role::Dim, &format!(" ({})", agent::one_line(&address)));
+        let differs = !address.is_empty() && bare(&text) != bare(address);
+        let shown = differs.then(|| format!(" ({})", agent::one_line(address)));
+        if let Some(shown) = shown {
+            self.styled(Role::Dim, &shown);
         }
+        self.links.pop();
+    }
+
+    /// Adds an address to those of hyperlinks; returns its number if it may be one.
+    fn hyperlink(&mut self, address: &str) -> Option<u8> {
+        let number = u8::try_from(self.addresses.len()).ok()?;
+        let target = link::target(address, &self.look.roots)?;
+        self.addresses.push(target.into());
+        Some(number)
     }
 
     fn line_break(&mut self) {

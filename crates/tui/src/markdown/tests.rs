@@ -56,6 +56,62 @@ fn blocks_are_rendered_one_below_the_other() {
     }
 }
 
+/// Returns the texts that are hyperlinks, row by row, with their addresses.
+fn linked(text: &str, width: usize) -> Vec<(String, String)> {
+    let look = Look { roots: [system::AbsPath::new("/w").unwrap()].into(), ..look(width) };
+    let mut renderer = Renderer::default();
+    let mut found: Vec<(String, String)> = Vec::new();
+    for part in pieces(text).iter().flat_map(|piece| renderer.render(text, piece, width, &look)) {
+        let Rendered::Row(row) = part else { continue };
+        let mut last: Option<String> = None;
+        for span in &row.line.spans {
+            let address = row.link(span.style).map(|address| address.to_string());
+            match (&address, found.last_mut()) {
+                (Some(_), Some((text, _))) if last == address => text.push_str(&span.content),
+                (Some(address), _) => found.push((span.content.to_string(), address.clone())),
+                (None, _) => {}
+            }
+            last = address;
+        }
+    }
+    found
+}
+
+#[test]
+fn a_link_is_a_hyperlink_only_with_its_address_in_sight() {
+    for (text, expected) in [
+        ("[the book](https://a.example/b)", vec![("the book (https://a.example/b)", "https://a.example/b")]),
+        ("see <https://a.example>.", vec![("https://a.example", "https://a.example")]),
+        (
+            "[https://good.example](https://evil.example/)",
+            vec![("https://good.example (https://evil.example/)", "https://evil.example/")],
+        ),
+        (
+            "[a](https://a.example)[b](https://b.example) c",
+            vec![
+                ("a (https://a.example)", "https://a.example"),
+                ("b (https://b.example)", "https://b.example"),
+            ],
+        ),
+        ("[x](javascript:alert)", vec![]),
+        ("[x](https://good.example@evil.example)", vec![]),
+        ("![i](https://a.example/i.png)", vec![]),
+        ("[page](src/page.rs#L3)", vec![("page (src/page.rs#L3)", "file:///w/src/page.rs")]),
+        ("[x](../up) and [y](/etc/passwd)", vec![]),
+        ("| h |\n|---|\n| [x](https://a.example) |", vec![("x (https://a.example)", "https://a.example")]),
+        ("`https://a.example` and https://a.example", vec![]),
+    ] {
+        let expected: Vec<_> =
+            expected.into_iter().map(|(text, address)| (text.to_owned(), address.to_owned())).collect();
+        assert_eq!(linked(text, 60), expected, "{text:?}");
+    }
+    let address = "https://a.example/a-long-path";
+    let wrapped = linked(&format!("[two words]({address})"), 12);
+    assert!(wrapped.len() > 2 && wrapped.iter().all(|(_, whole)| whole == address), "{wrapped:?}");
+    let shown: String = lines("[x](javascript:alert)", 40).concat();
+    assert_eq!(shown, "x (javascript:alert)", "the address of what is no link is shown too");
+}
+
 #[test]
 fn code_is_shown_line_by_line_as_written() {
     for (text, expected) in [

@@ -8,6 +8,7 @@ use crate::{
     },
 };
 use ratatui_core::style::Style;
+use std::sync::Arc;
 use unicode_width::UnicodeWidthChar;
 
 /// Unchanged cells that are written again rather than skipped: a move is as long.
@@ -26,6 +27,8 @@ pub(super) struct Cells {
 struct Cell {
     text: String,
     style: Style,
+    /// The address that it is a link to.
+    link: Option<Arc<str>>,
 }
 
 impl Cells {
@@ -36,13 +39,14 @@ impl Cells {
         let mut left = usize::from(width);
         for span in &row.line.spans {
             let style = row.line.style.patch(span.style);
+            let link = row.link(style);
             for cluster in clusters(&span.content) {
                 let (columns, most) = widths(cluster, measure);
                 if most > left {
                     return cells.trimmed();
                 }
                 left -= most;
-                cells.push(cluster, columns, style);
+                cells.push(cluster, columns, style, link);
                 cells.uncertain |= columns != most;
             }
         }
@@ -109,21 +113,21 @@ impl Cells {
 
     fn write_columns(&self, writer: &mut Writer, start: usize, end: usize) {
         let mut text = String::new();
-        let mut style = Style::new();
+        let (mut style, mut link) = (Style::new(), None);
         for cell in &self.cells[start..end] {
-            if cell.style != style && !text.is_empty() {
-                writer.text(&text, style);
+            if (cell.style, cell.link.as_deref()) != (style, link) && !text.is_empty() {
+                writer.linked(&text, style, link);
                 text.clear();
             }
-            style = cell.style;
+            (style, link) = (cell.style, cell.link.as_deref());
             text.push_str(&cell.text);
         }
         if !text.is_empty() {
-            writer.text(&text, style);
+            writer.linked(&text, style, link);
         }
     }
 
-    fn push(&mut self, cluster: &str, columns: usize, style: Style) {
+    fn push(&mut self, cluster: &str, columns: usize, style: Style, link: Option<&Arc<str>>) {
         if columns == 0 {
             // A mark without a base joins the cell before it; at the start it is left out.
             if let Some(cell) = self.cells.iter_mut().rev().find(|cell| !cell.text.is_empty()) {
@@ -132,9 +136,9 @@ impl Cells {
             }
             return;
         }
-        self.cells.push(Cell { text: cluster.to_owned(), style });
+        self.cells.push(Cell { text: cluster.to_owned(), style, link: link.cloned() });
         for _ in 1..columns {
-            self.cells.push(Cell { text: String::new(), style });
+            self.cells.push(Cell { text: String::new(), style, link: link.cloned() });
         }
     }
 

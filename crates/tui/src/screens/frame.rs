@@ -1,7 +1,7 @@
 //! What one drawing of the screen shows.
 
 use crate::{
-    terminal::capabilities::Colours,
+    terminal::{capabilities::Colours, writer::Writer},
     text::{measure::Measure, row::Row},
 };
 
@@ -36,4 +36,13 @@ pub struct Rendering {
     pub colours: Colours,
     /// How wide text is in it.
     pub measure: Measure,
+    /// Whether links are hyperlinks of the terminal.
+    pub hyperlinks: bool,
+}
+
+impl Rendering {
+    /// Returns a writer of this rendering.
+    pub(super) fn writer(self) -> Writer {
+        Writer::new(self.colours).with_hyperlinks(self.hyperlinks)
+    }
 }

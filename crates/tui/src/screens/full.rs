@@ -4,7 +4,7 @@ use super::{
     cells::Cells,
     frame::{Frame, Rendering},
 };
-use crate::{terminal::writer::Writer, text::row::Row};
+use crate::text::row::Row;
 
 /// The state of the full screen.
 #[derive(Debug, Clone)]
@@ -30,6 +30,11 @@ impl Full {
         *self = Self { cursor_shown: self.cursor_shown, ..Self::new(columns, rows, self.rendering) };
     }
 
+    /// Sets whether links are hyperlinks from now on.
+    pub fn set_hyperlinks(&mut self, hyperlinks: bool) {
+        self.rendering.hyperlinks = hyperlinks;
+    }
+
     /// Has the next frame draw everything.
     pub fn redraw(&mut self) {
         self.shown.clear();
@@ -39,7 +44,7 @@ impl Full {
     /// Returns the bytes that turn the screen into the frame's live rows. Rows beyond the screen's
     /// are not shown, missing ones are empty.
     pub fn draw(&mut self, frame: &Frame) -> Vec<u8> {
-        let mut writer = Writer::new(self.rendering.colours);
+        let mut writer = self.rendering.writer();
         let everything = self.shown.is_empty();
         if everything {
             writer.cell(0, 0);
@@ -77,7 +82,7 @@ impl Full {
         if !anything {
             return writer.into_bytes();
         }
-        let mut update = Writer::new(self.rendering.colours);
+        let mut update = self.rendering.writer();
         update.begin_update();
         update.append(writer);
         update.end_update();

@@ -67,6 +67,11 @@ impl Inline {
         }
     }
 
+    /// Sets whether links are hyperlinks from now on.
+    pub fn set_hyperlinks(&mut self, hyperlinks: bool) {
+        self.rendering.hyperlinks = hyperlinks;
+    }
+
     /// Has the next frame draw the whole live region, as after another program has used the screen.
     pub fn redraw(&mut self) {
         self.stale = true;
@@ -81,7 +86,7 @@ impl Inline {
             let row = usize::from(row).saturating_sub(hidden).min(live.len().saturating_sub(1));
             (column.min(self.columns - 1), u16::try_from(row).unwrap_or(0))
         });
-        let mut writer = Writer::new(self.rendering.colours);
+        let mut writer = self.rendering.writer();
         if self.stale || !frame.commit.is_empty() {
             self.replace(&frame.commit, live, &mut writer);
         } else {
@@ -92,7 +97,7 @@ impl Inline {
         match anything {
             // What is only a step of the cursor or of a spinner needs no update around it.
             true if writer.len() > 64 => {
-                let mut update = Writer::new(self.rendering.colours);
+                let mut update = self.rendering.writer();
                 update.begin_update();
                 update.append(writer);
                 update.end_update();
@@ -104,7 +109,7 @@ impl Inline {
 
     /// Returns the bytes that remove the live region and leave the cursor in its first row.
     pub fn farewell(&self) -> Vec<u8> {
-        let mut writer = Writer::new(self.rendering.colours);
+        let mut writer = self.rendering.writer();
         writer.up(self.cursor.1.saturating_add(self.wrapped_above));
         writer.first_column();
         writer.erase_below();
@@ -130,7 +135,8 @@ impl Inline {
         writer.erase_below();
         for row in commit {
             for span in &row.line.spans {
-                writer.text(&span.content, row.line.style.patch(span.style));
+                let style = row.line.style.patch(span.style);
+                writer.linked(&span.content, style, row.link(style).map(|address| &**address));
             }
             writer.next_row();
         }

@@ -1,5 +1,6 @@
 //! How frames get to the terminal: inline, in full screen, or as plain lines.
 
+mod background;
 mod cells;
 pub mod frame;
 pub mod full;

@@ -1,6 +1,7 @@
 //! The terminal as the rest of the interface sees it: frames go in, inputs come out.
 
 use super::{
+    background::Background,
     frame::{Frame, Rendering, Screen},
     full::Full,
     inline::Inline,
@@ -27,7 +28,7 @@ use std::{
 };
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout_at},
 };
 
 /// How a terminal is opened.
@@ -43,6 +44,10 @@ pub struct Options {
     pub mouse: bool,
     /// Whether the terminal's title may be set.
     pub title: bool,
+    /// Whether links may be hyperlinks; they are where the terminal is known to have them.
+    pub hyperlinks: bool,
+    /// Whether the colour of the background is asked for at the beginning.
+    pub background: bool,
 }
 
 /// Why there is no terminal to work with.
@@ -85,7 +90,7 @@ pub struct Terminal {
     suspended: bool,
     gone: bool,
     watcher: Option<Watcher<PipeWriter>>,
-    background: Option<[u8; 3]>,
+    background: Background,
     window: Signal,
     stop: Signal,
     carry_on: Signal,
@@ -113,7 +118,8 @@ impl Terminal {
     /// As for [`Self::open`].
     pub fn on(device: Arc<Device>, options: Options) -> Result<Self, TerminalError> {
         let capabilities = Capabilities::from_variables(&options.variables);
-        let rendering = Rendering { colours: capabilities.colours, measure: options.measure };
+        let hyperlinks = options.hyperlinks && capabilities.hyperlinks;
+        let rendering = Rendering { colours: capabilities.colours, measure: options.measure, hyperlinks };
         let size @ (columns, rows) = device.size();
         let on = |kind: SignalKind| signal(kind).map_err(TerminalError::SetUp);
         let number = |number: Number| SignalKind::from_raw(number.as_raw());
@@ -135,7 +141,7 @@ impl Terminal {
             suspended: false,
             gone: false,
             watcher: None,
-            background: None,
+            background: Background::default(),
             window: on(SignalKind::window_change())?,
             stop: on(number(Number::TSTP))?,
             carry_on: on(number(Number::CONT))?,
@@ -164,7 +170,19 @@ impl Terminal {
 
     /// Returns the colour of the background, once the terminal has answered.
     pub fn background(&self) -> Option<[u8; 3]> {
-        self.background
+        self.background.colour()
+    }
+
+    /// Waits for the answer about the background, if it was asked for, for
+    /// [`limits::BACKGROUND_WAIT`] at the longest. What the user does meanwhile is kept for
+    /// [`Self::input`].
+    pub async fn wait_for_background(&mut self) {
+        let deadline = Instant::now() + limits::BACKGROUND_WAIT;
+        while self.background.is_awaited() && !self.gone {
+            if timeout_at(deadline, self.step()).await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Whether the next frame would be taken.
@@ -219,22 +237,27 @@ impl Terminal {
                 self.refused = false;
                 return Some(Input::Ready);
             }
-            let decoded = self.decoder.deadline().map(|deadline| self.start + deadline);
-            let deadline = decoded.into_iter().chain(self.resized).min();
-            let reads = !self.paused && !self.suspended;
-            let mut bytes = [0; 4096];
-            tokio::select! {
-                // What waits to be read belongs to a burst even if its time is over.
-                biased;
-                _ = self.stop.recv() => self.stop_process(),
-                _ = self.carry_on.recv() => self.continue_process(),
-                _ = self.window.recv() => self.resized = Some(Instant::now() + limits::RESIZE_PAUSE),
-                () = self.room.wait(), if !self.device.is_drained() => {
-                    self.gone |= self.device.flush().is_err();
-                }
-                read = self.source.read(&mut bytes), if reads => self.take_read(read.map(|count| &bytes[..count])),
-                () = sleep_until(deadline.unwrap_or(self.start)), if deadline.is_some() => self.take_time(),
+            self.step().await;
+        }
+    }
+
+    /// Waits for one thing and takes it. Cancel-safe.
+    async fn step(&mut self) {
+        let decoded = self.decoder.deadline().map(|deadline| self.start + deadline);
+        let deadline = decoded.into_iter().chain(self.resized).min();
+        let reads = !self.paused && !self.suspended;
+        let mut bytes = [0; 4096];
+        tokio::select! {
+            // What waits to be read belongs to a burst even if its time is over.
+            biased;
+            _ = self.stop.recv() => self.stop_process(),
+            _ = self.carry_on.recv() => self.continue_process(),
+            _ = self.window.recv() => self.resized = Some(Instant::now() + limits::RESIZE_PAUSE),
+            () = self.room.wait(), if !self.device.is_drained() => {
+                self.gone |= self.device.flush().is_err();
             }
+            read = self.source.read(&mut bytes), if reads => self.take_read(read.map(|count| &bytes[..count])),
+            () = sleep_until(deadline.unwrap_or(self.start)), if deadline.is_some() => self.take_time(),
         }
     }
 
@@ -314,9 +337,10 @@ impl Terminal {
         }
     }
 
-    /// Asks for the colour of the background; see [`Self::background`].
+    /// Asks for the colour of the background, once; see [`Self::background`]. [`Input::Ready`]
+    /// comes with the answer.
     pub fn ask_background(&mut self) {
-        if self.capabilities.answers && self.screen != Screen::Plain {
+        if self.asks() && self.background.ask() {
             self.write(osc::BACKGROUND.as_bytes());
         }
     }
@@ -395,10 +419,18 @@ impl Terminal {
 
     /// Asks the terminal what it is and what it can do. The answers come among the inputs.
     fn ask(&mut self) {
-        let asks = self.capabilities.answers && self.capabilities.multiplexer != Some(Multiplexer::Screen);
-        if asks && self.device.is_terminal() && self.screen != Screen::Plain {
+        if self.asks() {
+            self.background.asked_otherwise();
             self.write(osc::QUESTIONS.as_bytes());
         }
+        if self.options.background {
+            self.ask_background();
+        }
+    }
+
+    fn asks(&self) -> bool {
+        let answers = self.capabilities.answers && self.capabilities.multiplexer != Some(Multiplexer::Screen);
+        answers && self.device.is_terminal() && self.screen != Screen::Plain
     }
 
     fn give_back(&mut self) {
@@ -458,12 +490,19 @@ impl Terminal {
         for event in events {
             match event {
                 Event::Input(input) => self.queue.push_back(input),
-                Event::Answer(Answer::Name(name)) => self.capabilities.named(&name),
+                Event::Answer(Answer::Name(name)) => {
+                    self.capabilities.named(&name);
+                    let hyperlinks = self.options.hyperlinks && self.capabilities.hyperlinks;
+                    self.inline.set_hyperlinks(hyperlinks);
+                    self.full.set_hyperlinks(hyperlinks);
+                }
                 Event::Answer(Answer::Synchronised(can)) => self.capabilities.synchronised = Some(can),
-                Event::Answer(Answer::Background(colour)) => self.background = Some(colour),
-                Event::Answer(
-                    Answer::MarksPastes(_) | Answer::Keyboard | Answer::Cursor(..) | Answer::Attributes,
-                ) => {}
+                Event::Answer(Answer::Background(colour)) => {
+                    self.background.answered(colour);
+                    self.queue.push_back(Input::Ready);
+                }
+                Event::Answer(Answer::Attributes) => self.background.passed(),
+                Event::Answer(Answer::MarksPastes(_) | Answer::Keyboard | Answer::Cursor(..)) => {}
             }
         }
     }

@@ -1,12 +1,19 @@
 //! The screens against a terminal emulator that behaves like xterm.
 
 use super::{
-    frame::{Frame, Rendering},
+    frame::{self, Frame, Rendering},
     full::Full,
     inline::Inline,
 };
-use crate::text::row::Row;
+use crate::{
+    safety::{
+        control,
+        emulator::{resize, rows, terminal},
+    },
+    text::row::Row,
+};
 use proptest::{collection::vec, prelude::*};
+use ratatui_core::{style::Color, text::Span};
 
 /// The fewest columns and rows in these tests; the number of a line fits into a row.
 const LEAST: (u16, u16) = (10, 4);
@@ -43,22 +50,6 @@ fn live(number: usize, width: u16) -> Row {
     Row::new(format!("~{number}{}", "-".repeat(usize::from(width))))
 }
 
-/// All rows of the scrollback and the screen, with whether the terminal goes on with each in the
-/// next one.
-fn rows(parser: &mut vt100::Parser) -> Vec<(String, bool)> {
-    let screen = parser.screen_mut();
-    let columns = screen.size().1.get();
-    let mut rows = Vec::new();
-    for offset in (1..=screen.scrollback_len()).rev() {
-        screen.set_scrollback(offset);
-        rows.push((screen.rows(0, columns).next().unwrap(), screen.row_wrapped(0)));
-    }
-    screen.set_scrollback(0);
-    let wrapped: Vec<bool> = (0..screen.size().0.get()).map(|row| screen.row_wrapped(row)).collect();
-    rows.extend(screen.rows(0, columns).zip(wrapped));
-    rows
-}
-
 /// Plays steps and gives the terminal back; returns all rows, and the lines that were committed.
 fn played(steps: &[Step]) -> (Vec<(String, bool)>, Vec<String>) {
     let (columns, height) = (60, 20);
@@ -77,7 +68,7 @@ fn played(steps: &[Step]) -> (Vec<(String, bool)>, Vec<String>) {
                         .map(|(column, row)| (column, row.min(widths.len().saturating_sub(1) as u16))),
                 };
                 let bytes = inline.draw(&frame);
-                assert_allowed(&bytes);
+                control::read(&bytes, frame::Screen::Inline);
                 parser.process(&bytes);
             }
             Step::Resize { columns, rows } => {
@@ -93,36 +84,6 @@ fn played(steps: &[Step]) -> (Vec<(String, bool)>, Vec<String>) {
         found.pop();
     }
     (found, lines)
-}
-
-fn terminal(columns: u16, rows: u16) -> vt100::Parser {
-    let size = |number: u16| std::num::NonZeroU16::new(number).unwrap();
-    vt100::Parser::new(size(rows), size(columns), 10_000)
-}
-
-fn resize(parser: &mut vt100::Parser, columns: u16, rows: u16) {
-    let size = |number: u16| std::num::NonZeroU16::new(number).unwrap();
-    parser.screen_mut().set_size(size(rows), size(columns));
-}
-
-/// Fails if there is anything but text, styles, moves, and erasing to the right or below.
-fn assert_allowed(bytes: &[u8]) {
-    let text = std::str::from_utf8(bytes).unwrap();
-    let mut parts = text.split('\u{1b}');
-    let plain =
-        |part: &str| part.chars().all(|character| !character.is_control() || "\r\n".contains(character));
-    assert!(plain(parts.next().unwrap()), "{text:?}");
-    for part in parts {
-        let sequence = part.strip_prefix('[').unwrap_or_else(|| panic!("ESC {part:?}"));
-        let end = sequence.find(|character: char| character.is_ascii_alphabetic()).unwrap();
-        let allowed = match (&sequence[..end], sequence.as_bytes()[end]) {
-            (parameters, b'A' | b'B' | b'G') => parameters.bytes().all(|byte| byte.is_ascii_digit()),
-            (parameters, b'm') => parameters.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'),
-            ("", b'K' | b'J') | ("?25" | "?2026", b'h' | b'l') => true,
-            _ => false,
-        };
-        assert!(allowed && plain(&sequence[end + 1..]), "ESC {part:?}");
-    }
 }
 
 proptest! {
@@ -216,6 +177,28 @@ fn a_step_of_a_spinner_is_a_few_bytes() {
     let bytes = inline.draw(&frame("◓", "15"));
     assert!(bytes.len() <= 40, "{} bytes: {:?}", bytes.len(), String::from_utf8_lossy(&bytes));
     assert!(inline.draw(&frame("◓", "15")).is_empty(), "nothing changed");
+}
+
+#[test]
+fn a_link_is_written_as_one_only_where_the_terminal_has_them() {
+    let address: std::sync::Arc<str> = "https://a.example/".into();
+    let style = ratatui_core::style::Style { underline_color: Some(Color::Indexed(0)), ..Default::default() };
+    let line = vec![Span::raw("see "), Span::styled("here", style), Span::raw(".")];
+    let row = Row { links: Some([address].into()), ..Row::new(line) };
+    let linked = "see \u{1b}]8;;https://a.example/\u{1b}\\here\u{1b}]8;;\u{1b}\\.";
+    for (hyperlinks, expected) in [(true, linked), (false, "see here.")] {
+        let rendering = Rendering { hyperlinks, ..Rendering::default() };
+        let frame = Frame { commit: vec![row.clone()], live: vec![row.clone()], cursor: None };
+        let inline = String::from_utf8(Inline::new(40, 5, rendering).draw(&frame)).unwrap();
+        assert_eq!(inline.matches(expected).count(), 2, "committed and live: {inline:?}");
+        let full = String::from_utf8(Full::new(40, 5, rendering).draw(&frame)).unwrap();
+        assert_eq!(full.matches(expected).count(), 1, "{full:?}");
+        assert_eq!(
+            control::read(inline.as_bytes(), frame::Screen::Inline).addresses.len(),
+            2 * usize::from(hyperlinks)
+        );
+        assert!(!super::plain::lines(&frame).contains("a.example"));
+    }
 }
 
 #[test]

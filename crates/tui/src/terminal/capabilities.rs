@@ -67,8 +67,9 @@ pub struct Capabilities {
     pub answers: bool,
     /// Whether it knows the older way to tell keys apart, and does not mistake it for a style.
     pub other_keys: bool,
-    /// Its name, as it says itself or by its variables. For choices among notifications.
-    pub name: String,
+    /// Whether it is known to have hyperlinks.
+    pub hyperlinks: bool,
+    name: String,
 }
 
 impl Capabilities {
@@ -100,38 +101,57 @@ impl Capabilities {
             rewraps,
             synchronised: None,
             remote: variables.ssh,
+            // tmux says its version; only then it is known.
+            hyperlinks: multiplexer.is_none() && rewraps && !NO_LINKS.contains(&program.as_str()),
             other_keys: multiplexer == Some(Multiplexer::Tmux) || multiplexer.is_none() && variables.xterm,
             answers: !old && program != "apple_terminal",
             name: program,
         }
     }
 
+    /// Returns the terminal's name, as it says itself or by its variables. For choices among
+    /// notifications.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Takes the name and version that the terminal gave of itself.
     pub fn named(&mut self, name: &str) {
         let name = name.to_lowercase();
-        const REWRAPS: [&str; 13] = [
-            "tmux",
-            "kitty",
-            "wezterm",
-            "foot",
-            "iterm2",
-            "ghostty",
-            "vte",
-            "konsole",
-            "alacritty",
-            "contour",
-            "xterm.js",
-            "windows terminal",
-            "rio",
-        ];
         self.rewraps |= REWRAPS.iter().any(|known| name.starts_with(known));
-        if name.starts_with("tmux") {
+        if let Some(version) = name.strip_prefix("tmux") {
             self.multiplexer = Some(Multiplexer::Tmux);
+            self.hyperlinks = version.trim().split_once('.').is_some_and(|(major, minor)| {
+                let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
+                (major.parse().unwrap_or(0), minor.parse().unwrap_or(0)) >= (3, 4)
+            });
         } else if self.multiplexer.is_none() {
+            self.hyperlinks |= REWRAPS.iter().any(|known| name.starts_with(known));
             self.name = name;
         }
     }
 }
+
+/// Terminals, by the beginning of their own name, that wrap their lines again when they are
+/// resized. All of them have hyperlinks.
+const REWRAPS: [&str; 13] = [
+    "tmux",
+    "kitty",
+    "wezterm",
+    "foot",
+    "iterm2",
+    "ghostty",
+    "vte",
+    "konsole",
+    "alacritty",
+    "contour",
+    "xterm.js",
+    "windows terminal",
+    "rio",
+];
+
+/// Programs that wrap their lines again and have no hyperlinks, or are not known to.
+const NO_LINKS: [&str; 2] = ["apple_terminal", "warpterminal"];
 
 fn colours(variables: &Variables, poor: bool) -> Colours {
     let term = variables.term.as_str();
@@ -254,6 +274,33 @@ mod tests {
         assert!(named.rewraps);
         named.named("tmux 3.4");
         assert_eq!(named.multiplexer, Some(Multiplexer::Tmux));
+    }
+
+    #[test]
+    fn hyperlinks_are_for_terminals_that_are_known_to_have_them() {
+        assert!(!of("xterm-256color", |_| {}).hyperlinks);
+        assert!(of("xterm-kitty", |_| {}).hyperlinks);
+        assert!(of("xterm-256color", |variables| variables.rewraps = true).hyperlinks);
+        assert!(
+            !of("xterm-256color", |variables| variables.term_program = "Apple_Terminal".to_owned())
+                .hyperlinks
+        );
+        for (name, known) in [
+            ("tmux 3.3a", false),
+            ("tmux 3.4", true),
+            ("tmux 3.5a", true),
+            ("tmux 4.0", true),
+            ("tmux next", false),
+            ("XTerm(390)", false),
+            ("foot(1.16.2)", true),
+            ("kitty(0.32)", true),
+        ] {
+            let mut found = of("xterm-256color", |_| {});
+            found.named(name);
+            assert_eq!(found.hyperlinks, known, "{name}");
+        }
+        let inside = of("tmux-256color", |variables| variables.rewraps = true);
+        assert!(!inside.hyperlinks, "the variables of the terminal outside say nothing about tmux");
     }
 
     #[test]

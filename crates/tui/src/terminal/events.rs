@@ -193,8 +193,8 @@ fn text_of(key: Key) -> Option<char> {
     }
 }
 
-/// Returns pasted text. Most terminals send each line break as `\r`, which becomes `\n`; where there
-/// is a `\n`, the terminal sends the text as it is.
+/// Returns pasted text. Most terminals send each line break as `\r`, which becomes `\n`; where
+/// there is a `\n`, the terminal sends the text as it is.
 fn pasted(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.contains('\n') {

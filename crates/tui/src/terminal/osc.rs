@@ -10,8 +10,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 /// keyboard protocol. Every terminal answers the last one.
 pub const QUESTIONS: &str = "\u{1b}[>0q\u{1b}[?2026$p\u{1b}[?2004$p\u{1b}[?u\u{1b}[c";
 
-/// The question about the colour of the background.
-pub const BACKGROUND: &str = "\u{1b}]11;?\u{1b}\\";
+/// The question about the colour of the background, and one that every terminal answers.
+pub const BACKGROUND: &str = "\u{1b}]11;?\u{1b}\\\u{1b}[c";
 
 /// Returns the sequence that sets the title.
 pub fn title(title: &str) -> Vec<u8> {
@@ -22,7 +22,7 @@ pub fn title(title: &str) -> Vec<u8> {
 /// sequence to itself.
 pub fn notification(text: &str, capabilities: &Capabilities) -> Vec<u8> {
     let words = words(text);
-    let name = capabilities.name.as_str();
+    let name = capabilities.name();
     let knows = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
     let sequence = match capabilities.multiplexer {
         Some(Multiplexer::Screen) => String::new(),
@@ -50,10 +50,13 @@ pub fn copy(text: &str, capabilities: &Capabilities) -> Option<Vec<u8>> {
 }
 
 /// Returns the sequences around a text that is a link to `address`; `None` if the address is longer
-/// than [`limits::MAX_HYPERLINK`] or contains anything but visible ASCII.
+/// than [`limits::MAX_HYPERLINK`], contains anything but visible ASCII, or is not one of the web or
+/// of a file. Which addresses a text may link to is decided by [`crate::text::link::target`].
 pub fn hyperlink(address: &str) -> Option<(String, &'static str)> {
-    let fits = address.len() <= limits::MAX_HYPERLINK && address.bytes().all(|byte| byte.is_ascii_graphic());
-    fits.then(|| (format!("\u{1b}]8;;{address}\u{1b}\\"), "\u{1b}]8;;\u{1b}\\"))
+    let is_known = ["http://", "https://", "file:///"].iter().any(|begin| address.starts_with(begin));
+    let is_plain =
+        address.len() <= limits::MAX_HYPERLINK && address.bytes().all(|byte| byte.is_ascii_graphic());
+    (is_known && is_plain).then(|| (format!("\u{1b}]8;;{address}\u{1b}\\"), "\u{1b}]8;;\u{1b}\\"))
 }
 
 /// Wraps a sequence so that tmux passes it on, where it is allowed to.

@@ -3,7 +3,7 @@
 //! Every byte that goes to the terminal is put together here. Text cannot contain a control
 //! character, so nothing that a model or a tool says can be a control sequence.
 
-use super::capabilities::Colours;
+use super::{capabilities::Colours, osc};
 use ratatui_core::style::{Color, Modifier, Style};
 use std::fmt::Write as _;
 
@@ -14,12 +14,20 @@ pub struct Writer {
     /// The style that the terminal has after the bytes so far.
     style: Style,
     colours: Colours,
+    /// Whether links are written.
+    hyperlinks: bool,
 }
 
 impl Writer {
     /// Creates a writer for a terminal whose style is the default one.
     pub fn new(colours: Colours) -> Self {
-        Self { bytes: String::new(), style: Style::new(), colours }
+        Self { bytes: String::new(), style: Style::new(), colours, hyperlinks: false }
+    }
+
+    /// Sets whether links are written.
+    #[must_use]
+    pub fn with_hyperlinks(self, hyperlinks: bool) -> Self {
+        Self { hyperlinks, ..self }
     }
 
     /// Returns the bytes.
@@ -51,6 +59,15 @@ impl Writer {
             false => self.bytes.push_str(text),
             true => self.bytes.extend(text.chars().map(shown)),
         }
+    }
+
+    /// Writes text in a style as a link to an address, if links are written and it can be one.
+    pub fn linked(&mut self, text: &str, style: Style, address: Option<&str>) {
+        let link = address.filter(|_| self.hyperlinks).and_then(osc::hyperlink);
+        let Some((start, end)) = link else { return self.text(text, style) };
+        self.bytes.push_str(&start);
+        self.text(text, style);
+        self.bytes.push_str(end);
     }
 
     /// Returns to the default style, which erased cells get too.

@@ -91,5 +91,6 @@ pub fn broken(row: &Row, width: usize, measure: Measure) -> Vec<Row> {
     if !spans.is_empty() {
         rows.push(Row::new(Line::from(spans)));
     }
+    rows.iter_mut().for_each(|part: &mut Row| part.links.clone_from(&row.links));
     rows
 }

@@ -2,6 +2,7 @@
 
 pub mod clean;
 pub mod cut;
+pub mod link;
 pub mod measure;
 pub mod row;
 pub mod wrap;

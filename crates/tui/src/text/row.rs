@@ -1,7 +1,11 @@
 //! One line of styled text.
 
 use super::measure::Measure;
-use ratatui_core::text::{Line, Span};
+use ratatui_core::{
+    style::{Color, Style},
+    text::{Line, Span},
+};
+use std::sync::Arc;
 
 /// One line of text for the terminal, sanitised and styled.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -10,6 +14,8 @@ pub struct Row {
     pub line: Line<'static>,
     /// How a line that is wider than the terminal is shown.
     pub overflow: Overflow,
+    /// The addresses of its links; `None` if it has none. See [`Row::link`].
+    pub links: Option<Arc<[Arc<str>]>>,
 }
 
 /// How a row that is wider than the terminal is shown.
@@ -27,12 +33,12 @@ pub enum Overflow {
 impl Row {
     /// Creates a row that is wrapped already.
     pub fn new(line: impl Into<Line<'static>>) -> Self {
-        Self { line: line.into(), overflow: Overflow::Wrapped }
+        Self { line: line.into(), ..Self::default() }
     }
 
     /// Creates a row of a logical line, which may be wider than the terminal.
     pub fn logical(line: impl Into<Line<'static>>) -> Self {
-        Self { line: line.into(), overflow: Overflow::Logical }
+        Self { line: line.into(), overflow: Overflow::Logical, links: None }
     }
 
     /// Creates an empty row.
@@ -48,6 +54,17 @@ impl Row {
     /// Returns its width in cells, with ambiguous characters as narrow.
     pub fn width(&self) -> usize {
         Measure::default().line(&self.line)
+    }
+
+    /// Returns the address that text of this style is a link to.
+    ///
+    /// The number of the address is in the style, as the colour of an underline, which no theme
+    /// sets and no screen writes. So it stays with the text while that is wrapped and cut.
+    pub fn link(&self, style: Style) -> Option<&Arc<str>> {
+        match style.underline_color {
+            Some(Color::Indexed(number)) => self.links.as_ref()?.get(usize::from(number)),
+            _ => None,
+        }
     }
 
     /// Puts a span before the row, such as a gutter.

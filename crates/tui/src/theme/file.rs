@@ -83,6 +83,8 @@ pub(super) fn read(name: &str, text: &str, background: Background) -> Result<The
         }
     };
     theme.name = name.to_owned();
+    // Its variants are joined by the caller, who reads the text for both backgrounds.
+    theme.variants = None;
     for (key, value) in &table {
         let Some(role) = Role::ALL.into_iter().find(|role| role.id() == key) else {
             return Err(reader.unknown(key, Role::ALL.map(Role::id).into_iter().chain(["base"])));

@@ -142,6 +142,8 @@ pub struct Theme {
     pub colour: bool,
     /// The style of each role, in the order of [`Role::ALL`].
     styles: [Style; Role::ALL.len()],
+    /// The styles for a dark and for a light background, if they differ.
+    variants: Option<Box<[[Style; Role::ALL.len()]; 2]>>,
 }
 
 impl Default for Theme {
@@ -163,17 +165,44 @@ impl Theme {
     ///
     /// `high-contrast` and `colour-blind` follow the terminal's background.
     pub fn shipped(name: &str, background: Background) -> Option<Self> {
-        let palette = match (name, background) {
-            ("terminal", _) => return Some(Self::terminal()),
-            ("dark", _) => palette::DARK,
-            ("light", _) => palette::LIGHT,
-            ("high-contrast", Background::Dark) => palette::HIGH_CONTRAST_DARK,
-            ("high-contrast", Background::Light) => palette::HIGH_CONTRAST_LIGHT,
-            ("colour-blind", Background::Dark) => palette::COLOUR_BLIND_DARK,
-            ("colour-blind", Background::Light) => palette::COLOUR_BLIND_LIGHT,
+        let of = |palette: &palette::Palette| Self::of(name, |role| palette.style(role));
+        let theme = match name {
+            "terminal" => Self::terminal(),
+            "dark" => of(&palette::DARK),
+            "light" => of(&palette::LIGHT),
+            "high-contrast" => {
+                Self::following(of(&palette::HIGH_CONTRAST_DARK), of(&palette::HIGH_CONTRAST_LIGHT))
+            }
+            "colour-blind" => {
+                Self::following(of(&palette::COLOUR_BLIND_DARK), of(&palette::COLOUR_BLIND_LIGHT))
+            }
             _ => return None,
         };
-        Some(Self::of(name, |role| palette.style(role)))
+        Some(theme.on(background))
+    }
+
+    /// Joins the variants of a theme for a dark and for a light background; the dark one is in use.
+    #[must_use]
+    pub fn following(dark: Self, light: Self) -> Self {
+        let variants = (dark.styles != light.styles).then(|| Box::new([dark.styles, light.styles]));
+        Self { variants, ..dark }
+    }
+
+    /// Whether the theme has a variant for each kind of background.
+    pub fn follows_background(&self) -> bool {
+        self.variants.is_some()
+    }
+
+    /// Returns the variant for a background.
+    #[must_use]
+    pub fn on(mut self, background: Background) -> Self {
+        if let Some(variants) = &self.variants {
+            self.styles = match background {
+                Background::Dark => variants[0],
+                Background::Light => variants[1],
+            };
+        }
+        self
     }
 
     /// Reads a theme of the user, the text of `themes/NAME.toml`.
@@ -220,7 +249,7 @@ impl Theme {
     }
 
     fn of(name: &str, style: impl Fn(Role) -> Style) -> Self {
-        Self { name: name.to_owned(), colour: true, styles: Role::ALL.map(style) }
+        Self { name: name.to_owned(), colour: true, styles: Role::ALL.map(style), variants: None }
     }
 }
 

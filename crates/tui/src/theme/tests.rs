@@ -78,6 +78,26 @@ fn a_theme_of_the_user_changes_its_base() {
 }
 
 #[test]
+fn themes_with_two_variants_follow_the_background() {
+    for name in Theme::SHIPPED {
+        let theme = Theme::shipped(name, Background::Dark).unwrap();
+        assert_eq!(theme.follows_background(), ["high-contrast", "colour-blind"].contains(&name), "{name}");
+        assert_eq!(theme.clone().on(Background::Light), Theme::shipped(name, Background::Light).unwrap());
+        assert_eq!(theme.clone().on(Background::Light).on(Background::Dark), theme, "{name}");
+    }
+    let own = |base: &str| {
+        let text = format!("base = \"{base}\"\nlink = \"red\"\n");
+        let of = |background| Theme::from_toml("mine", &text, background).unwrap();
+        Theme::following(of(Background::Dark), of(Background::Light))
+    };
+    let light = own("high-contrast").on(Background::Light);
+    assert_eq!(light.style(Role::Link), Style::new().fg(Color::Red), "the user's own styles stay");
+    let shipped = Theme::shipped("high-contrast", Background::Light).unwrap();
+    assert_eq!(light.style(Role::Text), shipped.style(Role::Text));
+    assert!(!own("dark").follows_background());
+}
+
+#[test]
 fn a_mistake_in_a_theme_is_named() {
     for (text, expected) in [
         ("text = ", "the theme \"mine\" is not valid TOML"),

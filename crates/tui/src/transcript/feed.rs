@@ -15,7 +15,7 @@ use crate::{
     limits::{HIGHLIGHT_WAIT, TAIL_CELLS},
     look::Look,
     markdown::{CodeLine, Rendered, Renderer, Splitter},
-    text::row::Row,
+    text::row::{Overflow, Row},
     theme::Role,
 };
 use agent::ToolStatus;
@@ -113,7 +113,10 @@ impl Feed {
         }
         match paint.look.plain {
             true => self.name_running(paint, &mut step.commit),
-            false => step.tail = self.tail(paint, tail_height),
+            false => {
+                step.commit.iter_mut().for_each(|row| keep_corner(row, paint.look));
+                step.tail = self.tail(paint, tail_height);
+            }
         }
         step
     }
@@ -286,4 +289,15 @@ fn push(part: &Rendered, is_first: bool, has_gap: bool, look: &Look, out: &mut V
     }
     out.extend(rows);
     true
+}
+
+/// Replaces the corner that panels begin with in a line that the terminal wraps: there it could
+/// come to the first column, which is otherwise reserved.
+fn keep_corner(row: &mut Row, look: &Look) {
+    if row.overflow != Overflow::Logical || look.measure.line(&row.line) <= look.width {
+        return;
+    }
+    for span in row.line.spans.iter_mut().filter(|span| span.content.contains('┌')) {
+        span.content = span.content.replace('┌', "╭").into();
+    }
 }

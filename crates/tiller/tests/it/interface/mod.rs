@@ -4,6 +4,7 @@ mod ends;
 mod flags;
 mod model;
 mod pastes;
+mod plain;
 mod replay;
 mod screens;
 mod sessions;

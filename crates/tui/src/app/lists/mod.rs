@@ -10,7 +10,7 @@ use crate::{
     },
     keys::Action,
     picker::{How, Item, Outcome, Picker},
-    theme::{Background, Theme},
+    theme::Theme,
     transcript::{Body, Cell},
 };
 use agent::{Checkpoint, Credentials, ModelInfo, PermissionMode, RewindTarget};
@@ -125,12 +125,15 @@ impl App {
             self.show(picker, Rows::Themes, Some(rows));
             return Vec::new();
         }
-        match Theme::shipped(name, Background::Dark) {
+        match Theme::shipped(name, self.background) {
             Some(theme) => {
                 let colourless = !self.options.look.theme.colour;
                 self.options.look.theme = if colourless { theme.without_colour() } else { theme };
                 self.composer.set_look(self.options.look.clone());
-                vec![Effect::Repaint]
+                match self.options.look.theme.follows_background() {
+                    true => vec![Effect::AskBackground, Effect::Repaint],
+                    false => vec![Effect::Repaint],
+                }
             }
             None => {
                 let names = Theme::SHIPPED.join(", ");
@@ -269,7 +272,7 @@ impl App {
         let lines = list.picker.numbered(self.plain.page * PAGE, PAGE);
         let lines = if lines.is_empty() { vec!["nothing more".to_owned()] } else { lines };
         lines.iter().for_each(|line| self.plain.say(line));
-        self.plain.say("Answer with a number, more for the next page, or cancel");
+        self.plain.hint("Answer with a number, more for the next page, or cancel");
     }
 
     /// Takes a line that the user typed while a list waits in plain mode.

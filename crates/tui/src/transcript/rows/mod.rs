@@ -72,6 +72,7 @@ impl Paint<'_> {
     }
 }
 
+pub use plain::mark;
 pub(super) use plain::{answer_line, started};
 pub(super) use said::{answer_row, answer_width};
 pub use small::plan_line;

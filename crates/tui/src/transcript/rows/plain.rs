@@ -115,8 +115,20 @@ fn tool(paint: &Paint<'_>, cell: usize, call: &ToolCell) -> Vec<Row> {
 fn line(label: &str, text: &str, look: &Look) -> Row {
     let mut span = look.span(Role::Text, text);
     let text: String = span.content.chars().map(spoken).collect();
-    span.content = format!("{label}{}", text.trim_end()).into();
+    let mark = if label.trim().is_empty() { mark(&text) } else { "" };
+    span.content = format!("{label}{mark}{}", text.trim_end()).into();
     Row::logical(span)
+}
+
+/// The beginnings of lines that are Tiller's own in `plain`.
+const LABELS: [&str; 8] =
+    ["permission required:", "question:", "answer:", "answer with", "ready;", "you:", "tiller:", "tool:"];
+
+/// Returns what is put before a line of others that begins as one of Tiller's own, so that no text
+/// can pass for a request or an answer.
+pub fn mark(text: &str) -> &'static str {
+    let begin: String = text.trim_start().chars().take(24).flat_map(char::to_lowercase).collect();
+    if LABELS.iter().any(|label| begin.starts_with(label)) { "text: " } else { "" }
 }
 
 /// Replaces characters that a screen reader spells out or skips: lines, blocks and Braille
