@@ -111,8 +111,7 @@ impl Inline {
     pub fn farewell(&self) -> Vec<u8> {
         let mut writer = self.rendering.writer();
         writer.up(self.cursor.1.saturating_add(self.wrapped_above));
-        writer.first_column();
-        writer.erase_below();
+        erase_from_row(&mut writer);
         if !self.cursor_shown {
             writer.show_cursor(true);
         }
@@ -131,8 +130,7 @@ impl Inline {
     /// Erases the live region, writes finished rows in its place, and draws the new one below them.
     fn replace(&mut self, commit: &[Row], live: &[Row], writer: &mut Writer) {
         writer.up(self.cursor.1.saturating_add(self.wrapped_above));
-        writer.first_column();
-        writer.erase_below();
+        erase_from_row(writer);
         for row in commit {
             for span in &row.line.spans {
                 let style = row.line.style.patch(span.style);
@@ -176,8 +174,7 @@ impl Inline {
         }
         if live.len() < self.live.len() {
             self.go_to_row(live.len(), writer);
-            writer.first_column();
-            writer.erase_below();
+            erase_from_row(writer);
             self.cursor.0 = 0;
             self.live.truncate(live.len());
             self.go_to_row(live.len().saturating_sub(1), writer);
@@ -216,4 +213,16 @@ impl Inline {
             writer.show_cursor(self.cursor_shown);
         }
     }
+}
+
+/// Erases the cursor's row and those below, with the cursor in the first column.
+///
+/// tmux keeps what is erased from the first cell of the screen on in its scrollback; so the row is
+/// erased alone, and the rest from its second column on.
+fn erase_from_row(writer: &mut Writer) {
+    writer.first_column();
+    writer.erase_right();
+    writer.column(1);
+    writer.erase_below();
+    writer.first_column();
 }
