@@ -144,7 +144,7 @@ fn a_service_is_added_from_a_large_public_document_and_called() {
     assert!(examples.contains("tiller integrations:gh issues_create --owner="), "{examples}");
 
     let off = home.run(&["integrations:gh", "issues_list_for_repo", "--owner=o", "--repo=r"]);
-    let says = "tiller: Integration 'gh' is installed but not active. Enable it in settings first. (`tiller integrations enable gh`)\n";
+    let says = "tiller: Integration 'gh' is installed but not active. Enable it in settings first.\n  try: tiller integrations enable gh\n";
     assert_eq!((off.status.code(), stderr(&off).as_str()), (Some(1), says));
     assert!(home.run(&["integrations", "configure", "gh", "--enable", "--read", "allow"]).status.success());
     let line = [

@@ -18,7 +18,7 @@ fn a_missing_directory_or_file_is_refused_and_nothing_is_stored() {
     let (none, directory) = ("there is no such directory", "that is not a directory");
     refused(&home, &["-p", "help", "--cwd", "/no/such"], none);
     refused(&home, &["-p", "help", "--cwd", "no/such"], none);
-    refused(&home, &["-p", "help", "--cwd", ""], "a value is required");
+    refused(&home, &["-p", "help", "--cwd", ""], "needs a value");
     refused(&home, &["-p", "help", "--cwd", "file"], directory);
     refused(&home, &["-p", "help", "--cwd", "file/below"], directory);
     refused(&home, &["acp", "--cwd", "/no/such"], none);

@@ -36,9 +36,8 @@ impl CommandContext<'_> {
             Ok(outcome) => outcome,
             Err(CallError::Blocked(blocked)) => match (&blocked, missing_credentials) {
                 (Blocked::NotActive(name), _) => {
-                    let what = format!("{blocked} (`tiller integrations enable {name}`)");
                     let next = format!("tiller integrations enable {name}");
-                    return Err(Failure::new(Kind::Config, what).next(next).into());
+                    return Err(Failure::new(Kind::Config, blocked.to_string()).next(next).into());
                 }
                 (Blocked::NoCredentials { .. }, Some(why)) => {
                     return Err(Failure::new(Kind::Auth, why).into());

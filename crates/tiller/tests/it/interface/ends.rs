@@ -64,16 +64,14 @@ fn a_terminated_process_gives_the_terminal_back() {
 }
 
 #[test]
-fn a_closed_window_ends_tiller_and_keeps_the_session() {
+fn a_closed_pane_ends_tiller_and_keeps_the_session() {
     let home = Home::new();
     let Some(tmux) = open(&home) else { return };
     tmux.say("show nothing.txt");
     tmux.wait_for("nothing.txt");
     let pid = pid_of_tiller(&tmux).as_raw_nonzero();
-    // The server of tmux 3.3a crashes at a new window while the size of windows is set manually.
-    tmux.run(&["set", "-g", "window-size", "latest"]);
-    tmux.run(&["new-window", "-d", "-t", "t:", "exec sh"]);
-    tmux.run(&["kill-window", "-t", "t:0"]);
+    tmux.run(&["split-window", "-d", "-t", "t:0.0", "exec sh"]);
+    tmux.run(&["kill-pane", "-t", "t:0.0"]);
     tmux.shell(&format!("tail --pid={pid} -f /dev/null; echo 'it is' gone"));
     tmux.wait_for("\nit is gone\n");
     assert_eq!(super::sessions::stored(&home).len(), 1);
