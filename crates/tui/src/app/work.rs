@@ -113,8 +113,9 @@ pub(super) fn opened(view: &SessionView, selected: usize, height: usize, drawing
     rows.extend(view.work.plan.iter().map(|entry| plan_row(entry, drawing)));
     let left = height.saturating_sub(rows.len() + 1).max(1);
     let first = (selected + 1).saturating_sub(left);
+    let columns = AgentColumns::of(&view.work.agents, drawing);
     for (index, agent) in view.work.agents.iter().enumerate().skip(first).take(left) {
-        rows.push(agent_row(agent, index == selected, drawing));
+        rows.push(agent_row(agent, index == selected, columns, drawing));
     }
     rows.truncate(height.saturating_sub(1).max(1));
     let keys = match view.work.agents.is_empty() {
@@ -134,7 +135,43 @@ fn plan_row(entry: &PlanEntry, drawing: Drawing<'_>) -> Row {
     drawing.row(&[(role, sign), (Role::Text, " "), (Role::Text, &entry.content)])
 }
 
-fn agent_row(agent: &SubagentState, selected: bool, drawing: Drawing<'_>) -> Row {
+/// The widths of the columns that have one for all subagents, in characters.
+#[derive(Clone, Copy)]
+struct AgentColumns {
+    name: usize,
+    status: usize,
+    kind: usize,
+    elapsed: usize,
+    calls: usize,
+}
+
+impl AgentColumns {
+    /// The widest column of names; a longer name moves the rest of its row.
+    const MOST_NAME: usize = 28;
+
+    fn of(agents: &[SubagentState], drawing: Drawing<'_>) -> Self {
+        let widest = |text: &dyn Fn(&SubagentState) -> String| {
+            agents.iter().map(|agent| text(agent).chars().count()).max().unwrap_or(0)
+        };
+        Self {
+            name: widest(&|agent| indent(agent) + &agent.id).min(Self::MOST_NAME),
+            status: widest(&|agent| status_text(agent.progress.status)),
+            kind: widest(&|agent| agent.request.kind.to_string()),
+            elapsed: widest(&|agent| elapsed(agent, drawing.today)),
+            calls: widest(&|agent| calls(agent.activity.tool_calls)),
+        }
+    }
+}
+
+fn indent(agent: &SubagentState) -> String {
+    "  ".repeat(usize::try_from(agent.place.depth).unwrap_or(1).saturating_sub(1))
+}
+
+fn status_text(status: SubagentStatus) -> String {
+    status.id().replace('_', " ")
+}
+
+fn agent_row(agent: &SubagentState, selected: bool, columns: AgentColumns, drawing: Drawing<'_>) -> Row {
     let status = agent.progress.status;
     let role = match status {
         SubagentStatus::Done => Role::Ok,
@@ -142,7 +179,7 @@ fn agent_row(agent: &SubagentState, selected: bool, drawing: Drawing<'_>) -> Row
         SubagentStatus::Retrying => Role::Warning,
         _ => Role::Running,
     };
-    let indent = "  ".repeat(usize::try_from(agent.place.depth).unwrap_or(1).saturating_sub(1));
+    let indent = indent(agent);
     let marker = if selected { "▸ " } else { "  " };
     let about = match (&agent.progress.error, &agent.progress.queue_reason, &agent.activity.last_tool) {
         (Some(error), _, _) => error.clone(),
@@ -150,18 +187,23 @@ fn agent_row(agent: &SubagentState, selected: bool, drawing: Drawing<'_>) -> Row
         (None, _, Some(tool)) if status == SubagentStatus::Running => tool.clone(),
         _ => agent.request.task.clone(),
     };
+    let name = format!(" {:1$}", agent.id, columns.name.saturating_sub(indent.len()));
     let details = format!(
-        "  {}  {}  {}  {}  {about}",
-        status.id().replace('_', " "),
-        agent.request.kind,
+        "  {:status$}  {:kind$}  {:>elapsed$}  {:calls$}  {about}",
+        status_text(status),
+        agent.request.kind.to_string(),
         elapsed(agent, drawing.today),
         calls(agent.activity.tool_calls),
+        status = columns.status,
+        kind = columns.kind,
+        elapsed = columns.elapsed,
+        calls = columns.calls,
     );
     drawing.row(&[
         (Role::Text, marker),
         (Role::Text, &indent),
         (role, sign(status, drawing)),
-        (Role::Text, &format!(" {}", agent.id)),
+        (Role::Text, &name),
         (Role::Dim, &details),
     ])
 }
@@ -214,5 +256,25 @@ pub(super) fn seconds(time: Duration) -> String {
         (0, 0, seconds) => format!("{seconds} s"),
         (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
         (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::theme::Theme;
+
+    #[test]
+    fn the_columns_of_agents_begin_in_the_same_cells() {
+        let look = Look::new(Theme::terminal(), 80);
+        let drawing = Drawing { look: &look, now: Duration::ZERO, today: 0, animation: false };
+        let mut agents =
+            ["log", "docs-audit"].map(|id| SubagentState { id: id.into(), ..Default::default() });
+        agents[1].progress.status = SubagentStatus::QueuedGlobal;
+        agents[1].activity.tool_calls = 1;
+        let columns = AgentColumns::of(&agents, drawing);
+        let rows = agents.each_ref().map(|agent| agent_row(agent, false, columns, drawing).plain());
+        let column = |row: &str| row.find("call").map(|at| row[..at].chars().count());
+        assert!(column(&rows[0]).is_some() && column(&rows[0]) == column(&rows[1]), "{rows:#?}");
     }
 }
