@@ -25,6 +25,7 @@ pub const RESIZE_PAUSE: Duration = Duration::from_millis(50);
 
 /// How long the first frame waits for the colour of the background, for themes that follow it.
 pub const BACKGROUND_WAIT: Duration = Duration::from_millis(100);
+
 /// The longest escape sequence that is read, in bytes; longer ones are dropped.
 pub const MAX_SEQUENCE: usize = 4096;
 
@@ -39,6 +40,7 @@ pub const MAX_TERMINAL_COPY: usize = 100_000;
 
 /// The longest title of the terminal and text of a notification, in characters.
 pub const MAX_TITLE: usize = 120;
+
 /// Characters of the session's title in a notification and in the terminal's title.
 pub const NOTIFIED_TITLE: usize = 60;
 

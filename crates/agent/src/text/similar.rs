@@ -5,8 +5,7 @@
 ///
 /// Case, hyphens, dots and other signs do not count. Close is a name with one typing error, from
 /// five characters on two, from ten on three; else one that begins with `given`, from three
-/// characters on. Among equally close names the one of the most similar length
-/// wins.
+/// characters on. Among equally close names the one of the most similar length wins.
 pub fn closest<T>(given: &str, known: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Option<T> {
     let given = folded(given);
     let length = given.chars().count();

@@ -61,8 +61,6 @@ pub struct Capabilities {
     pub rewraps: bool,
     /// Whether an update can be shown at once (mode 2026); `None` until the terminal has answered.
     pub synchronised: Option<bool>,
-    /// Whether it is on another machine.
-    pub remote: bool,
     /// Whether it answers questions without showing parts of them.
     pub answers: bool,
     /// Whether it knows the older way to tell keys apart, and does not mistake it for a style.
@@ -100,7 +98,6 @@ impl Capabilities {
             multiplexer,
             rewraps,
             synchronised: None,
-            remote: variables.ssh,
             // tmux says its version; only then it is known.
             hyperlinks: multiplexer.is_none() && rewraps && !NO_LINKS.contains(&program.as_str()),
             other_keys: multiplexer == Some(Multiplexer::Tmux) || multiplexer.is_none() && variables.xterm,

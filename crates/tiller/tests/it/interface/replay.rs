@@ -26,7 +26,7 @@ use tui::{
 const ANSWER: &str = "# Where the last page goes
 
 The pager divides the total by the size and drops the remainder, so the **last page** is lost \
-whenever the total does not divide evenly; nobody notices with round numbers.
+whenever the total does not divide evenly; round numbers do not show it.
 
 1. `page.rs` rounds down.
 2. The test has a total of 40 and a size of 10, which hides it.
