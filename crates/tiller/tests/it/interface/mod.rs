@@ -1,5 +1,6 @@
 //! The terminal interface, driven in a real terminal.
 
+mod colours;
 mod ends;
 mod flags;
 mod model;

@@ -156,6 +156,11 @@ impl Tmux {
         self.output(&["capture-pane", "-p", "-t", "t"])
     }
 
+    /// Returns what the screen shows, with the sequences that style it.
+    pub(super) fn styled(&self) -> String {
+        self.output(&["capture-pane", "-p", "-e", "-t", "t"])
+    }
+
     /// Returns the scrollback and the screen, with lines that the terminal wrapped as one.
     pub(super) fn everything(&self) -> String {
         self.output(&["capture-pane", "-p", "-J", "-S", "-", "-t", "t"])
