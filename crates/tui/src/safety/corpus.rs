@@ -183,5 +183,7 @@ pub(crate) fn hostile_colours(text: &str) -> Colours {
     // Of a long text fewer, so that a test of all fields ends soon.
     let step = 1 + text.len() / 200;
     let run = |byte: usize| Run { bytes: byte..byte + step, ink: ink(byte) };
-    Colours::of((0..text.len()).step_by(step).map(run).chain([Run { bytes: text.len()..usize::MAX, ink: ink(1) }]))
+    Colours::of(
+        (0..text.len()).step_by(step).map(run).chain([Run { bytes: text.len()..usize::MAX, ink: ink(1) }]),
+    )
 }

@@ -47,7 +47,7 @@ That is all of N — no other file rounds this way, and the naïve fix is the ri
 
 /// The sizes of the terminal, one after the other.
 const SIZES: [(u16, u16); 8] =
-    [(80, 24), (60, 30), (100, 20), (44, 24), (120, 40), (30, 12), (72, 16), (80, 24)];
+    [(80, 24), (20, 10), (120, 12), (33, 40), (90, 9), (30, 30), (25, 12), (80, 24)];
 
 /// The interface, whose bytes go to a pane.
 struct Stage<'a> {
@@ -59,8 +59,9 @@ struct Stage<'a> {
     committed: Vec<String>,
     /// The live rows that were drawn last, and the row of the cursor among them.
     live: (Vec<String>, usize),
-    /// Rows of the live region that left the screen at the top when it became smaller.
+    /// Rows of the live region that left the screen at the top when its size changed.
     scrolled_off: Vec<String>,
+    size: (usize, usize),
     /// Whether the size of the terminal changes.
     resizes: bool,
     frames: usize,
@@ -83,8 +84,9 @@ impl<'a> Stage<'a> {
         let now = Duration::ZERO;
         let committed = Vec::new();
         let (live, scrolled_off) = Default::default();
+        let size = (columns.into(), rows.into());
         let mut stage =
-            Self { tmux, pipe, app, inline, now, committed, live, scrolled_off, resizes, frames: 0 };
+            Self { tmux, pipe, app, inline, now, committed, live, scrolled_off, size, resizes, frames: 0 };
         let state = SessionState {
             mode: Mode::Edit,
             permission_mode: PermissionMode::Guardian,
@@ -138,20 +140,34 @@ impl<'a> Stage<'a> {
             return;
         }
         self.note_scrolled_off(columns.into(), rows.into());
+        self.size = (columns.into(), rows.into());
         self.tmux.resize(columns, rows);
         self.inline.resize(columns, rows, true);
         self.app.input(Input::Resize { columns, rows }, self.now);
         self.draw();
     }
 
-    /// Notes which live rows a terminal of this size cannot keep. It wraps all lines again and drops
-    /// what is below the cursor; if what is above is still too high, its first rows become part of
-    /// the scrollback, where nothing can erase them.
+    /// Notes which live rows tmux moves into its scrollback at a change of the size, where nothing
+    /// can erase them: the first ones, if the region does not fit above what is below it.
+    ///
+    /// tmux changes the height first: lines below the cursor go first, then those at the top. Then
+    /// it wraps all lines again, and shows as many of the last ones as there are rows. Empty rows
+    /// below the live region count among them.
     fn note_scrolled_off(&mut self, columns: usize, rows: usize) {
         let (live, cursor) = &self.live;
+        let (old_columns, old_rows) = self.size;
+        let cursor_row: usize = self.tmux.property("#{cursor_y}").parse().unwrap();
+        let removed = (old_rows - 1 - cursor_row).min(old_rows.saturating_sub(rows));
+        let below = old_rows - 1 - cursor_row - removed;
         let height = |row: &String| Measure::default().text(row).div_ceil(columns).max(1);
-        let above: usize = live.iter().take(cursor + 1).map(height).sum();
-        let mut excess = above.saturating_sub(rows);
+        let mut excess = match columns == old_columns {
+            true => (old_rows - removed).saturating_sub(rows).saturating_sub(cursor_row - cursor),
+            false => {
+                let above: usize = live[..=*cursor].iter().map(height).sum();
+                let wrapped = live[cursor + 1..].iter().take(below).map(|row| height(row) - 1);
+                (above + below + wrapped.sum::<usize>()).saturating_sub(rows)
+            }
+        };
         for row in live {
             if excess == 0 {
                 return;
@@ -266,7 +282,8 @@ fn each_line_of_a_session_is_in_the_scrollback_once_in_order_and_whole() {
 }
 
 /// A line may be there once more than it was committed in one case only: it was an unfinished row
-/// of the live region when the terminal became too small for that region.
+/// of the live region when tmux moved that row into its scrollback
+/// ([`Stage::note_scrolled_off`]).
 #[test]
 fn no_change_of_the_size_loses_cuts_moves_or_repeats_a_line_of_a_session() {
     let Some(Played { found, expected, mut scrolled_off, everything }) = played(true) else { return };
@@ -283,6 +300,7 @@ fn no_change_of_the_size_loses_cuts_moves_or_repeats_a_line_of_a_session() {
     }
     others.extend(rest);
     for other in others {
+        // Of a row that the terminal had wrapped, only the beginning may be left.
         let at = scrolled_off.iter().position(|row| row.starts_with(other.as_str()));
         let at = at.unwrap_or_else(|| {
             let times = expected.iter().filter(|line| *line == other).count();
