@@ -1,8 +1,8 @@
 //! The colours of a command's output, kept beside its text.
 //!
-//! The text has no escape sequence. The parser knows SGR (`ESC [ … m`) only, and turns it into runs
-//! of the text: a client that shows colours reads the runs, all others read the text alone. A colour
-//! ends with the text that it belongs to, whether the command reset it or not.
+//! The text has no escape sequence. The parser knows SGR (`ESC [ … m`) only, and turns it into
+//! runs of the text: a client that shows colours reads the runs, all others read the text alone. A
+//! colour ends with the text that it belongs to, whether the command reset it or not.
 
 use crate::{limits::COLOUR_RUNS, text::sanitise::Sanitiser};
 use std::ops::Range;
@@ -167,7 +167,7 @@ impl Ink {
                         false => colour_of(&mut all),
                     };
                     match (code, colour) {
-                        // What follows cannot be told from the colour.
+                        // Where the colour ends is unknown, and with it what follows.
                         (_, None) if !parameter.contains(':') => return,
                         (_, None) | (58, _) => {}
                         (38, colour) => self.colour = colour,

@@ -1,6 +1,7 @@
 //! Converts the output of a command to plain text: what its lines finally show in a terminal.
 //! Escape sequences are removed; carriage returns, backspaces and cursor moves within a line are
-//! applied, so that only the last state of a progress bar remains. Colours are kept beside the text.
+//! applied, so that only the last state of a progress bar remains. Colours are kept beside the
+//! text.
 
 use crate::{
     limits::PLAIN_LINE_CHARS,

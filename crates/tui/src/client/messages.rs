@@ -1,7 +1,7 @@
 //! Messages that belong to no request: panics that were caught, and lines of the log.
 //!
-//! Nobody slows them down, so only the last ones wait for the terminal's thread. What was left out
-//! is counted.
+//! Their sources are not slowed down, so only the last ones wait for the terminal's thread. What
+//! was left out is counted.
 
 use crate::limits::{MESSAGE_BYTES, MESSAGES_WAITING};
 use std::{

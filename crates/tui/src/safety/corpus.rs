@@ -175,9 +175,9 @@ pub(crate) fn printed(id: &str, text: &str) -> SessionEvent {
 pub(crate) fn hostile_colours(text: &str) -> Colours {
     let ink = |byte: usize| Ink {
         colour: Some(byte as u8),
-        behind: (byte % 3 == 0).then_some(byte as u8 / 3),
-        reverse: byte % 2 == 0,
-        underline: byte % 5 == 0,
+        behind: byte.is_multiple_of(3).then_some(byte as u8 / 3),
+        reverse: byte.is_multiple_of(2),
+        underline: byte.is_multiple_of(5),
         ..Ink::default()
     };
     // Of a long text fewer, so that a test of all fields ends soon.

@@ -75,8 +75,8 @@ impl Cells {
     /// Writes what differs from `old`, which is on the row of the cursor. The cursor ends anywhere
     /// in the row.
     ///
-    /// A row that becomes shorter is erased from its first column and written whole: for tmux, cells
-    /// that were erased behind a text still belong to the row when it is wrapped again.
+    /// A row that becomes shorter is erased from its first column and written whole: for tmux,
+    /// cells that were erased behind a text still belong to the row when it is wrapped again.
     pub(super) fn write_changes(&self, old: &Self, writer: &mut Writer) {
         if self.uncertain || old.uncertain || self.width() < old.width() {
             writer.first_column();

@@ -1,10 +1,10 @@
 //! Makes text from outside fit for a row: one line, nothing that would repaint, hide or spill over.
 
-use super::measure::{Measure, clusters};
-use crate::{
-    limits::{CLUSTER_CHARS, TAB_CELLS},
-    shown::push,
+use super::{
+    measure::{Measure, clusters},
+    row::push,
 };
+use crate::limits::{CLUSTER_CHARS, TAB_CELLS};
 use agent::{Colours, Ink, Sanitiser};
 use ratatui_core::{style::Style, text::Span};
 use std::borrow::Cow;

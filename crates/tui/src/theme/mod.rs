@@ -249,9 +249,9 @@ impl Theme {
         if self.colour { style } else { Style { fg: None, bg: None, ..style } }
     }
 
-    /// Returns the style of a command's output that was written in an ink. The colours of a terminal
-    /// become those of the theme, so that they are readable and nothing hides: text on a colour is
-    /// shown as that colour reversed.
+    /// Returns the style of a command's output that was written in an ink. The colours of a
+    /// terminal become those of the theme, so that they are readable and nothing hides: text on a
+    /// colour is shown as that colour reversed.
     pub fn ink(&self, ink: Ink, plain: Style) -> Style {
         if ink == Ink::default() {
             return plain;

@@ -20,8 +20,8 @@ impl Output {
         output
     }
 
-    /// Appends text with its colours. Takes time linear in it on average: more than `most` bytes are cut only once
-    /// there are a quarter too many.
+    /// Appends text with its colours. Takes time linear in it on average: more than `most` bytes
+    /// are cut only once there are a quarter too many.
     pub fn push(&mut self, text: &str, colours: &Colours, most: usize) {
         let kept = agent::ceil_char_boundary(text, text.len().saturating_sub(most));
         if kept > 0 {

@@ -5,8 +5,9 @@ use crate::home::Home;
 
 /// The line settings of the terminal, as `stty` prints them.
 fn settings(tmux: &Tmux, home: &Home, file: &str) -> String {
-    tmux.shell(&format!("stty -a > {file}; echo written {file}"));
-    tmux.wait_for(&format!("written {file}\n$"));
+    // What is echoed of the line differs from what it prints.
+    tmux.shell(&format!("stty -a > {file}; echo 'written' {file}"));
+    tmux.wait_for(&format!("\nwritten {file}\n$"));
     home.read(file).unwrap()
 }
 
@@ -37,6 +38,7 @@ pub(super) fn assert_restored(tmux: &Tmux, home: &Home) {
     }
     assert_eq!(tmux.property("#{cursor_flag}"), "1", "the cursor is shown");
     // In brackets, the shell would show them.
+    tmux.wait_for_prompt();
     tmux.paste("echo pasted plainly");
     tmux.key("Enter");
     tmux.wait_for("\npasted plainly\n");
@@ -158,7 +160,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again() {
     tmux.text("a draft");
     tmux.wait_for("a draft");
     tmux.key("C-z");
-    tmux.wait("the shell's prompt", |screen| screen.trim_end().ends_with('$'));
+    tmux.wait_for_prompt();
     assert_eq!(settings(&tmux, &home, "after"), home.read("before").unwrap());
     tmux.shell("fg");
     tmux.wait("the draft again", |screen| screen.rfind("a draft") > screen.rfind("fg"));

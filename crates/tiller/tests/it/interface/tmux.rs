@@ -67,8 +67,10 @@ impl Tmux {
         Some(started)
     }
 
-    /// Types a command line into the shell.
+    /// Types a command line into the shell, once it shows its prompt: what is typed before is
+    /// echoed by the terminal, and the prompt follows the echo as it otherwise follows the output.
     pub(super) fn shell(&self, line: &str) {
+        self.wait_for_prompt();
         self.text(line);
         self.key("Enter");
     }
@@ -124,6 +126,11 @@ impl Tmux {
     pub(super) fn resize(&self, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         self.run(&["resize-window", "-t", "t", "-x", &columns, "-y", &rows]);
+    }
+
+    /// Waits until the shell reads its next line.
+    pub(super) fn wait_for_prompt(&self) {
+        self.wait("the shell's prompt", |screen| screen.trim_end().ends_with('$'));
     }
 
     /// Waits until the screen shows a text; returns the screen.
