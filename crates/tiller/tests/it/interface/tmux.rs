@@ -10,7 +10,7 @@ use std::{
 };
 
 /// How long a test waits for a text. Each test is far quicker; this only ends a hang.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A tmux server with one window, in which a shell or a program runs.
 pub(super) struct Tmux {
