@@ -1,5 +1,7 @@
 //! The terminal interface, driven in a real terminal.
 
+#[cfg(target_os = "linux")]
+mod costs;
 mod ends;
 mod flags;
 mod model;
