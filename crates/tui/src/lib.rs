@@ -32,3 +32,5 @@ pub mod transcript;
 
 #[cfg(test)]
 mod safety;
+#[cfg(test)]
+mod sketches;

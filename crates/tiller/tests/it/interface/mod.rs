@@ -1,5 +1,6 @@
 //! The terminal interface, driven in a real terminal.
 
+mod colours;
 #[cfg(target_os = "linux")]
 mod costs;
 mod ends;
