@@ -158,6 +158,10 @@ pub const FRAME: Duration = Duration::from_millis(50);
 pub const FRAME_UNSYNCHRONISED: Duration = Duration::from_millis(125);
 /// How long a message of the interface is shown.
 pub const MESSAGE_TIME: Duration = Duration::from_secs(8);
+/// How long a problem with the settings is shown, unless a key is pressed before.
+pub const PROBLEM_TIME: Duration = Duration::from_secs(3_600);
+/// The rows of a message of the interface.
+pub const MESSAGE_ROWS: usize = 3;
 /// A turn that took this long ends with a notification.
 pub const LONG_TURN: Duration = Duration::from_secs(10);
 /// Within this time, a second Ctrl+C quits.
@@ -181,6 +185,8 @@ pub const SIDE_BY_SIDE_CELLS: usize = 140;
 pub const PANEL_WHOLE_ROWS: usize = 5_000;
 /// Rows of the preview of a list's selected row.
 pub const PREVIEW_ROWS: usize = 4;
+/// Rows of the preview that describe a setting.
+pub(crate) const SETTING_LINES: usize = 2;
 
 /// Rows that the transcript's screen keeps rendered.
 pub(crate) const VIEW_ROWS: usize = 20_000;

@@ -280,7 +280,12 @@ impl ScreenLoop<'_> {
                     }
                     self.app.edited(edited);
                 }
-                Effect::Screen(screen) => self.terminal.set_screen(screen),
+                Effect::Screen(screen) => {
+                    if !self.terminal.set_screen(screen) {
+                        self.app.stay_plain();
+                    }
+                }
+                Effect::Switches(switches) => self.terminal.set_switches(switches),
                 Effect::Title(title) => self.terminal.set_title(&title),
                 Effect::AskBackground => self.terminal.ask_background(),
                 Effect::Repaint => self.terminal.redraw(),

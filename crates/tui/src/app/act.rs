@@ -63,7 +63,7 @@ impl App {
                 list.picker.paste(text);
                 return self.list_changed();
             }
-            Overlay::Transcript(_) | Overlay::Keys(_) => return Vec::new(),
+            Overlay::Transcript(_) | Overlay::Keys(_) | Overlay::Binding(_) => return Vec::new(),
         }
         if self.asks.has_focus() {
             self.asks.paste(text, self.now);
@@ -85,7 +85,7 @@ impl App {
 
     fn situation(&self) -> Situation {
         let place = match &self.overlay {
-            Overlay::List(_) => Place::Picker,
+            Overlay::List(_) | Overlay::Binding(_) => Place::Picker,
             Overlay::Transcript(_) | Overlay::Keys(_) => Place::Transcript,
             Overlay::Work(_) => Place::Agents,
             Overlay::None if self.asks.has_focus() => self.asks.place(),
@@ -112,6 +112,9 @@ impl App {
             return self.take_over().into_iter().collect();
         }
         self.taking_over = None;
+        if let Overlay::Binding(_) = self.overlay {
+            return self.pressed_for_binding(key);
+        }
         let leaving = self.leaving.take();
         let situation = self.situation();
         if self.typed_into_search(key) {
@@ -157,7 +160,7 @@ impl App {
                     return self.list_changed();
                 }
             }
-            (Overlay::Transcript(_) | Overlay::Work(_) | Overlay::Keys(_), _) => {}
+            (Overlay::Transcript(_) | Overlay::Work(_) | Overlay::Keys(_) | Overlay::Binding(_), _) => {}
             (Overlay::None, Place::Composer | Place::Search) => {
                 self.composer.key(key);
             }
@@ -192,8 +195,9 @@ impl App {
         match place {
             Place::Composer | Place::Search => self.in_composer(action),
             Place::Permission | Place::Reason | Place::Question => {
-                let answered = self.asks.act(action, self.now);
-                answered.map(|(id, answer)| Effect::Answer(id, answer)).into_iter().collect()
+                let Some((id, answer)) = self.asks.act(action, self.now) else { return Vec::new() };
+                self.plain.withdraw(id);
+                vec![Effect::Answer(id, answer)]
             }
             Place::Picker => self.in_list(action),
             Place::Agents => self.in_work(action),
@@ -242,6 +246,9 @@ impl App {
 
     /// Clears the draft; without one cancels the turn; without a turn quits when pressed twice.
     fn interrupt(&mut self, leaving: Option<Duration>) -> Vec<Effect> {
+        if let Overlay::List(_) = self.overlay {
+            return self.close_list().map(|closed| self.unpreview_theme(&closed)).unwrap_or_default();
+        }
         if !matches!(self.overlay, Overlay::None) {
             self.overlay = Overlay::None;
             return self.screen_of_overlay();

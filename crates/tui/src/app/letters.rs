@@ -37,9 +37,9 @@ impl App {
                     Asked::Permission(_) => Occasion::Permission,
                     Asked::Question(_) => Occasion::Question,
                 };
-                match self.options.screen {
-                    Screen::Plain => self.plain.ask(id, *asked),
-                    Screen::Inline | Screen::Full => self.asks.push(id, *asked),
+                self.plain.ask(id, (*asked).clone());
+                if self.options.screen != Screen::Plain {
+                    self.asks.push(id, *asked);
                 }
                 let long = self.turn_is_long();
                 self.notify(occasion, long)
@@ -120,6 +120,8 @@ impl App {
             Reply::Models(models) => self.models_listed(models),
             Reply::Sessions(sessions) => self.sessions_listed(sessions),
             Reply::Turns(turns) => self.turns_listed(&turns),
+            Reply::Settings(why, read) => return self.settings_read(why, *read),
+            Reply::Themes(purpose, themes) => return self.themes_listed(purpose, themes),
             Reply::SubagentTranscript(events) => return self.show_subagent(&events),
             Reply::Files(files) => {
                 let sources = self.composer.sources().clone();
@@ -154,11 +156,8 @@ impl App {
         self.page = View::default();
         self.waiting.take_all();
         let new = opened.new;
-        if !self.options.look.roots.is_empty() {
-            self.options.look.roots =
-                [opened.cwd.clone()].into_iter().chain(opened.state.additional_directories.clone()).collect();
-        }
         self.session = Some(SessionView::new(opened, self.now));
+        self.link_files();
         self.set_commands();
         if again {
             self.tell(if new { "a new session" } else { "the session is open" });

@@ -8,7 +8,6 @@ use crate::{
     driver::request::Request,
     keys::Action,
     limits::HEARTBEAT,
-    look::Look,
     screens::frame::{Frame, Screen},
     text::row::Row,
     transcript::rows::mark,
@@ -56,6 +55,16 @@ impl PlainState {
         self.asked.retain(|(other, _)| *other != id);
     }
 
+    /// Returns the questions that wait, the first one first.
+    pub(super) fn asked(&self) -> &VecDeque<(AskId, Asked)> {
+        &self.asked
+    }
+
+    /// Has the first question printed, because another screen showed it before.
+    pub(super) fn put_again(&mut self) {
+        self.put = false;
+    }
+
     /// Returns when the next sign of life is due.
     pub(super) fn due(&self, running: bool, screen: Screen) -> Option<Duration> {
         (running && screen == Screen::Plain).then_some(self.said + HEARTBEAT)
@@ -72,7 +81,7 @@ impl App {
                 "tiller, plain lines{because}. Write a message and press Enter; /help lists commands."
             ));
         }
-        let look = Look { measure: self.options.look.measure, ..Look::plain() };
+        let look = self.plain_look();
         let mut commit = self.step(&look, 0).commit;
         lines.append(&mut self.plain.lines);
         if let (false, Some((_, asked))) = (self.plain.put, self.plain.asked.front()) {
@@ -114,6 +123,9 @@ impl App {
         }
         if let Overlay::List(_) = self.overlay {
             return self.line_of_list(line.trim());
+        }
+        if let Overlay::Binding(_) = self.overlay {
+            return self.line_of_binding(line.trim());
         }
         if line.trim() == "/stop" {
             return vec![Effect::Request(Request::Cancel)];

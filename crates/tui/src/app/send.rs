@@ -130,13 +130,11 @@ impl App {
                 Vec::new()
             }
             UiCommand::Screen => match screen(argument) {
-                Some(screen) => {
-                    self.options.screen = screen;
-                    vec![Effect::Screen(screen)]
-                }
+                Some(screen) => self.change_screen(screen),
                 None => self.fail("write /screen inline, /screen full or /screen plain"),
             },
             UiCommand::Theme => self.choose_theme(argument),
+            UiCommand::Settings => self.settings_command(argument),
             UiCommand::Sessions => self.list_sessions(argument),
             UiCommand::Permissions => self.list_permission_modes(),
             UiCommand::Copy => match self.last_answer() {

@@ -1,5 +1,7 @@
 //! Conversations with the interface: keys and events go in, rows and effects come out.
 
+mod settings;
+
 use super::{App, AppOptions, FirstMessage, effect::Effect};
 use crate::{
     client::{
@@ -13,7 +15,10 @@ use crate::{
     input::{Input, Key, KeyCode},
     keys::Bindings,
     look::Look,
-    screens::frame::{Frame, Screen},
+    screens::{
+        frame::{Frame, Screen},
+        terminal::Switches,
+    },
     theme::Theme,
 };
 use agent::{
@@ -33,17 +38,26 @@ struct Person {
     committed: Vec<String>,
 }
 
+fn options(screen: Screen) -> AppOptions {
+    AppOptions {
+        look: Look::new(Theme::terminal().without_colour(), 80),
+        bindings: Bindings::default(),
+        screen,
+        enter_steers: true,
+        animation: false,
+        notify: true,
+        plain_because: None,
+        switches: Switches::default(),
+        problem: None,
+    }
+}
+
 impl Person {
     fn at(screen: Screen, size: (u16, u16)) -> Self {
-        let options = AppOptions {
-            look: Look::new(Theme::terminal().without_colour(), usize::from(size.0)),
-            bindings: Bindings::default(),
-            screen,
-            enter_steers: true,
-            animation: false,
-            notify: true,
-            plain_because: None,
-        };
+        Self::with(options(screen), size)
+    }
+
+    fn with(options: AppOptions, size: (u16, u16)) -> Self {
         let mut person = Self {
             app: App::new(options, size, FirstMessage::default()),
             now: Duration::ZERO,
@@ -117,6 +131,11 @@ impl Person {
         let frame = self.app.frame();
         self.committed.extend(frame.commit.iter().map(crate::text::row::Row::plain));
         frame
+    }
+
+    /// Types a whole line, in plain mode.
+    fn line(&mut self, line: &str) {
+        self.effects.extend(self.app.input(Input::Line(line.to_owned()), self.now));
     }
 
     fn live(&mut self) -> String {
@@ -338,17 +357,13 @@ fn plain_mode_asks_in_words_and_writes_no_control_character() {
     person.letter(Letter::Asked(AskId(3), Box::new(permission())));
     person.frame();
     assert!(person.committed.iter().any(|line| line.starts_with("permission required: ")));
-    let line = |person: &mut Person, line: &str| {
-        let effects = person.app.input(Input::Line(line.to_owned()), person.now);
-        person.effects.extend(effects);
-    };
-    line(&mut person, "y");
+    person.line("y");
     assert_eq!(person.answers(), [], "a letter is no answer");
-    line(&mut person, "because it is not yours");
+    person.line("because it is not yours");
     let reason = Some("it is not yours".to_owned());
     let refused = Answer::Permission { outcome: PermissionOutcome::RejectOnce, reason };
     assert_eq!(person.answers(), [(AskId(3), refused)]);
-    line(&mut person, "go on");
+    person.line("go on");
     assert_eq!(person.requests(), [sent("go on", 1, When::Next)]);
     person.frame();
     let said = person.committed.join("\n");

@@ -53,6 +53,8 @@ impl Stage {
             animation: true,
             notify: true,
             plain_because: None,
+            switches: crate::screens::terminal::Switches::default(),
+            problem: None,
         };
         let rendering = Rendering { colours: Colours::True, ..Rendering::default() };
         let variables = Variables { term: "xterm-kitty".to_owned(), ..Variables::default() };

@@ -17,6 +17,17 @@ pub enum Screen {
     Plain,
 }
 
+impl Screen {
+    /// Returns its name, as in the setting `ui.screen`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::Full => "full",
+            Self::Plain => "plain",
+        }
+    }
+}
+
 /// One drawing of the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frame {

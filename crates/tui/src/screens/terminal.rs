@@ -38,6 +38,15 @@ pub struct Options {
     pub screen: Screen,
     /// What the environment says about the terminal.
     pub variables: Variables,
+    /// What the user's settings say about it.
+    pub switches: Switches,
+    /// Whether the colour of the background is asked for at the beginning.
+    pub background: bool,
+}
+
+/// What the user's settings say about the terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Switches {
     /// How wide text is in it.
     pub measure: Measure,
     /// Whether the full screen takes the wheel and clicks.
@@ -46,8 +55,6 @@ pub struct Options {
     pub title: bool,
     /// Whether links may be hyperlinks; they are where the terminal is known to have them.
     pub hyperlinks: bool,
-    /// Whether the colour of the background is asked for at the beginning.
-    pub background: bool,
 }
 
 /// Why there is no terminal to work with.
@@ -118,8 +125,9 @@ impl Terminal {
     /// As for [`Self::open`].
     pub fn on(device: Arc<Device>, options: Options) -> Result<Self, TerminalError> {
         let capabilities = Capabilities::from_variables(&options.variables);
-        let hyperlinks = options.hyperlinks && capabilities.hyperlinks;
-        let rendering = Rendering { colours: capabilities.colours, measure: options.measure, hyperlinks };
+        let hyperlinks = options.switches.hyperlinks && capabilities.hyperlinks;
+        let rendering =
+            Rendering { colours: capabilities.colours, measure: options.switches.measure, hyperlinks };
         let size @ (columns, rows) = device.size();
         let on = |kind: SignalKind| signal(kind).map_err(TerminalError::SetUp);
         let number = |number: Number| SignalKind::from_raw(number.as_raw());
@@ -262,10 +270,10 @@ impl Terminal {
     }
 
     /// Switches to another screen; the live region and the full screen are drawn anew with the next
-    /// frame. Nothing happens where plain lines are all that is possible.
-    pub fn set_screen(&mut self, screen: Screen) {
+    /// frame. Returns false where plain lines are all that is possible.
+    pub fn set_screen(&mut self, screen: Screen) -> bool {
         if screen == self.screen || !self.device.is_terminal() {
-            return;
+            return screen == self.screen;
         }
         if self.screen == Screen::Inline && screen == Screen::Plain {
             let bytes = self.inline.farewell();
@@ -282,6 +290,34 @@ impl Terminal {
             Screen::Full => self.full.redraw(),
             Screen::Inline | Screen::Plain => {}
         }
+        true
+    }
+
+    /// Takes what changed in the user's settings; it is in force with the next frame.
+    pub fn set_switches(&mut self, switches: Switches) {
+        let before = std::mem::replace(&mut self.options.switches, switches);
+        let hyperlinks = switches.hyperlinks && self.capabilities.hyperlinks;
+        self.inline.set_hyperlinks(hyperlinks);
+        self.full.set_hyperlinks(hyperlinks);
+        if before.measure != switches.measure {
+            self.inline.set_measure(switches.measure);
+            self.full.set_measure(switches.measure);
+        }
+        if !self.device.is_terminal() || self.screen == Screen::Plain {
+            return;
+        }
+        let wanted =
+            [(modes::TITLE, switches.title), (modes::MOUSE, switches.mouse && self.screen == Screen::Full)];
+        for (mode, wanted) in wanted {
+            match wanted {
+                true => self.device.enter(mode),
+                false => self.device.leave(mode),
+            }
+        }
+        if let Some(watcher) = &mut self.watcher {
+            watcher.modes(&self.device);
+        }
+        self.write(&[]);
     }
 
     /// Gives the terminal to another program, such as an editor, until [`Self::resume`]. The live
@@ -310,7 +346,7 @@ impl Terminal {
 
     /// Sets the title of the terminal, if that is wanted.
     pub fn set_title(&mut self, title: &str) {
-        if self.options.title && self.screen != Screen::Plain {
+        if self.options.switches.title && self.screen != Screen::Plain {
             self.write(&osc::title(title));
         }
     }
@@ -393,7 +429,7 @@ impl Terminal {
             return self.device.leave_raw();
         }
         self.device.enter_raw()?;
-        if self.options.title {
+        if self.options.switches.title {
             self.device.enter(modes::TITLE);
         }
         if self.screen == Screen::Full {
@@ -408,7 +444,7 @@ impl Terminal {
         if self.capabilities.other_keys {
             self.device.enter(modes::OTHER_KEYS);
         }
-        if self.screen == Screen::Full && self.options.mouse {
+        if self.screen == Screen::Full && self.options.switches.mouse {
             self.device.enter(modes::MOUSE);
         }
         if let Some(watcher) = &mut self.watcher {
@@ -492,7 +528,7 @@ impl Terminal {
                 Event::Input(input) => self.queue.push_back(input),
                 Event::Answer(Answer::Name(name)) => {
                     self.capabilities.named(&name);
-                    let hyperlinks = self.options.hyperlinks && self.capabilities.hyperlinks;
+                    let hyperlinks = self.options.switches.hyperlinks && self.capabilities.hyperlinks;
                     self.inline.set_hyperlinks(hyperlinks);
                     self.full.set_hyperlinks(hyperlinks);
                 }
