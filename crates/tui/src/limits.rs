@@ -170,6 +170,10 @@ pub const LEAVE_PAUSE: Duration = Duration::from_secs(2);
 pub const COMPOSER_ROWS: usize = 12;
 /// The rows of a question that are shown.
 pub const PANEL_ROWS: usize = 20;
+/// How long plain mode waits for what a line led to before it asks for the next one.
+pub const ANSWER_PAUSE: Duration = Duration::from_secs(1);
+/// Typed messages that plain mode recognises when they become part of the conversation.
+pub const TYPED: usize = 64;
 /// How often plain mode says that a turn still runs.
 pub const HEARTBEAT: Duration = Duration::from_secs(20);
 

@@ -126,7 +126,8 @@ fn show(
         let mut terminal = Terminal::open(start.terminal)?;
         terminal.watch(&start.watcher);
         let (columns, rows) = terminal.size();
-        let app = App::new(start.app, (columns, rows), start.first);
+        let mut app = App::new(start.app, (columns, rows), start.first);
+        app.set_echo(terminal.echoes());
         terminal.wait_for_background().await;
         let mut screen = ScreenLoop {
             terminal,

@@ -57,7 +57,8 @@ impl TerminalHost {
     }
 
     fn path(&self, given: &str) -> Result<AbsPath, String> {
-        let given = given.strip_prefix("file://").unwrap_or(given);
+        let of_address = agent::file_uri_path(given);
+        let given = of_address.as_deref().unwrap_or(given);
         let path = match (given.strip_prefix("~/"), self.environment.get("HOME")) {
             (Some(rest), Some(home)) => std::path::Path::new(home).join(rest),
             _ => given.into(),

@@ -69,9 +69,8 @@ impl App {
             self.asks.paste(text, self.now);
             return Vec::new();
         }
-        // A dropped file arrives as its pasted path.
-        if let Some(path) = dropped(text.trim()).filter(|path| is_image(path)) {
-            return vec![Effect::Request(Request::Dropped { path, text: text.to_owned() })];
+        if let Some(effects) = self.drop_files(text) {
+            return effects;
         }
         self.composer.paste(text);
         if text.len() >= MAX_PASTE {
@@ -347,59 +346,6 @@ impl App {
             Err(error) => {
                 self.fail(&error);
             }
-        }
-    }
-}
-
-/// Returns the path of a dropped file: one word of a shell, quoted or with backslashes, or a line
-/// that is an absolute path with blanks in it.
-fn dropped(text: &str) -> Option<String> {
-    let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
-    if let Some(path) = quoted('\'').or_else(|| quoted('"')) {
-        return (!path.contains('\n')).then(|| path.to_owned());
-    }
-    // A slash command, such as `/image dot.png`, has no second slash in its first word.
-    let first = text.split(' ').next().unwrap_or_default();
-    let absolute = first.starts_with(['/', '~']) && first[1..].contains('/');
-    let with_blanks = absolute && !text.contains(['\n', '\\']);
-    let mut path = String::new();
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => path.push(characters.next()?),
-            ' ' if with_blanks => path.push(' '),
-            space if space.is_whitespace() => return None,
-            character => path.push(character),
-        }
-    }
-    Some(path)
-}
-
-fn is_image(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    let known = [".png", ".jpg", ".jpeg", ".gif", ".webp"].iter().any(|end| path.ends_with(end));
-    known && (path.starts_with(['/', '~', '.']) || path.starts_with("file://"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_dropped_file_is_one_word_of_a_shell() {
-        for (text, path) in [
-            ("/a/b.png", Some("/a/b.png")),
-            ("'/a/my shot.png'", Some("/a/my shot.png")),
-            ("\"/a/my shot.png\"", Some("/a/my shot.png")),
-            ("/a/my\\ shot.png", Some("/a/my shot.png")),
-            ("/a/my shot.png", Some("/a/my shot.png")),
-            ("~/my shot.png", Some("~/my shot.png")),
-            ("./my shot.png", None),
-            ("/image dot.png", None),
-            ("see /a/b.png", None),
-            ("/a/b.png\n/a/c.png", None),
-        ] {
-            assert_eq!(dropped(text).as_deref(), path, "{text:?}");
         }
     }
 }

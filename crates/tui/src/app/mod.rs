@@ -7,6 +7,7 @@ mod act;
 mod appearance;
 mod binding;
 pub mod commands;
+mod dropped;
 pub mod effect;
 mod letters;
 mod lists;

@@ -1,5 +1,6 @@
 //! Conversations with the interface: keys and events go in, rows and effects come out.
 
+mod plain;
 mod settings;
 
 use super::{App, AppOptions, FirstMessage, effect::Effect};
@@ -198,10 +199,38 @@ fn a_message_during_a_turn_steers_it_and_tab_sends_it_after() {
     assert_eq!(person.requests(), expected);
     let live = person.live();
     assert!(live.contains("next ▸ \"keep the signature\"   after ▸ \"then the changelog\""), "{live}");
+    person.says("!git status");
+    assert_eq!(person.requests(), [sent("/run git status", 4, When::Next)]);
+    assert!(person.live().contains("next ▸ \"! git st"), "{}", person.live());
+    person.press(Key::plain(KeyCode::Up));
+    assert_eq!(person.requests(), [Request::Withdraw(PromptId(4))]);
+    assert_eq!(person.app.composer.as_text(), "!git status");
+    person.press(Key::ctrl('u'));
     // The arrow takes the last one back for editing.
     person.press(Key::plain(KeyCode::Up));
     assert_eq!(person.requests(), [Request::Withdraw(PromptId(3))]);
     assert!(person.live().contains("> then the changelog"));
+}
+
+#[test]
+fn dropped_files_are_loaded_in_every_spelling_of_their_paths() {
+    let mut person = Person::new();
+    let mut paste = |text: &str| {
+        person.effects.extend(person.app.input(Input::Paste(text.to_owned()), person.now));
+        (person.requests(), std::mem::replace(&mut person.app.composer, Default::default()).as_text())
+    };
+    let loads = |path: &str, text: &str| Request::Dropped { path: path.to_owned(), text: text.to_owned() };
+    let path = "/a/my shot.png";
+    for text in ["'/a/my shot.png'", "/a/my\\ shot.png", "/a/my shot.png "] {
+        assert_eq!(paste(text), (vec![loads(path, text)], String::new()));
+    }
+    assert_eq!(paste("file:///a/my%20shot.png"), (vec![loads(path, path)], String::new()));
+    let both = vec![loads(path, path), loads("/b.d/c.png", "/b.d/c.png")];
+    assert_eq!(paste("'/a/my shot.png' /b.d/c.png"), (both, String::new()));
+    // Another file is pasted as its path.
+    assert_eq!(paste("file:///a/my%20notes.md"), (Vec::new(), "/a/my notes.md".to_owned()));
+    assert_eq!(paste("'/a/my notes.md'"), (Vec::new(), "'/a/my notes.md'".to_owned()));
+    assert_eq!(paste("file://elsewhere/a.png"), (Vec::new(), "file://elsewhere/a.png".to_owned()));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::{
     frame::{Frame, Rendering, Screen},
     full::Full,
     inline::Inline,
-    plain::{self, Lines},
+    plain::{Lines, Printer},
 };
 use crate::{
     input::Input,
@@ -85,6 +85,7 @@ pub struct Terminal {
     size: (u16, u16),
     decoder: Decoder,
     lines: Lines,
+    printer: Printer,
     queue: VecDeque<Input>,
     start: Instant,
     /// When a change of the size is reported.
@@ -141,6 +142,7 @@ impl Terminal {
             size,
             decoder: Decoder::default(),
             lines: Lines::default(),
+            printer: Printer::default(),
             queue: VecDeque::new(),
             start: Instant::now(),
             resized: None,
@@ -164,6 +166,11 @@ impl Terminal {
     /// Returns the size in columns and rows.
     pub fn size(&self) -> (u16, u16) {
         self.size
+    }
+
+    /// Whether the user sees in plain mode what is typed, because the terminal shows it.
+    pub fn echoes(&self) -> bool {
+        self.device.is_terminal()
     }
 
     /// Returns the screen in use.
@@ -213,7 +220,7 @@ impl Terminal {
         let bytes = match self.screen {
             Screen::Inline => self.inline.draw(frame),
             Screen::Full => self.full.draw(frame),
-            Screen::Plain => plain::lines(frame).into_bytes(),
+            Screen::Plain => self.printer.draw(frame).into_bytes(),
         };
         if self.screen == Screen::Inline {
             self.device.set_farewell(self.inline.farewell());
@@ -280,6 +287,8 @@ impl Terminal {
             self.inline.removed();
             self.write(&bytes);
         }
+        let end = self.printer.end();
+        self.write(end.as_bytes());
         let from = std::mem::replace(&mut self.screen, screen);
         self.write(&[]);
         self.device.leave_modes();
@@ -351,9 +360,11 @@ impl Terminal {
         }
     }
 
-    /// Has the terminal notify the user, in the way it knows. In plain mode this is a bell.
+    /// Has the terminal notify the user, in the way it knows. In plain mode this is a bell, and in a
+    /// pipe nothing.
     pub fn notify(&mut self, text: &str) {
         let bytes = match self.screen {
+            Screen::Plain if !self.device.is_terminal() => return,
             Screen::Plain => b"\x07".to_vec(),
             Screen::Inline | Screen::Full => osc::notification(text, &self.capabilities),
         };
@@ -470,6 +481,8 @@ impl Terminal {
     }
 
     fn give_back(&mut self) {
+        let end = self.printer.end();
+        self.write(end.as_bytes());
         self.device.give_back();
         self.inline.removed();
     }
@@ -491,7 +504,11 @@ impl Terminal {
             }
             (Ok([]), _) | (Err(_), _) => self.gone = true,
             (Ok(bytes), Screen::Plain) => {
-                self.queue.extend(self.lines.push(bytes).into_iter().map(Input::Line))
+                let lines = self.lines.push(bytes);
+                if !lines.is_empty() && self.device.is_terminal() {
+                    self.printer.entered();
+                }
+                self.queue.extend(lines.into_iter().map(Input::Line));
             }
             (Ok(bytes), _) => {
                 let events = self.decoder.push(bytes, now);

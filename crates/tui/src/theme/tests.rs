@@ -127,6 +127,7 @@ fn the_theme_of_the_documents_can_be_used() {
     let theme = Theme::from_toml("dusk", text, Background::Dark).unwrap();
     assert_eq!(theme.faint_roles([0x1e; 3]), []);
     let named: Vec<_> = Role::ALL.iter().filter(|role| !page.contains(&format!("`{}`", role.id()))).collect();
-    let in_example = |role: &&Role| text.lines().any(|line| line.trim_start_matches('[').starts_with(role.id()));
+    let in_example =
+        |role: &&Role| text.lines().any(|line| line.trim_start_matches('[').starts_with(role.id()));
     assert!(named.iter().all(|role| in_example(role)), "{named:?} are not in the page");
 }

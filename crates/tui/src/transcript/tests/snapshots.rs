@@ -76,6 +76,17 @@ fn a_message_of_the_user() {
 }
 
 #[test]
+fn a_command_of_the_user_is_shown_as_it_is_typed() {
+    for text in ["/run git status --short", "  /run   git status --short\n"] {
+        let rows = shown(&[prompt(text)]);
+        assert!(rows.contains("! git status --short") && !rows.contains("/run"), "{rows}");
+    }
+    for text in ["/run", "please /run it", "/running late"] {
+        assert!(shown(&[prompt(text)]).contains(text), "{text}");
+    }
+}
+
+#[test]
 fn an_answer() {
     let text = "The last page is lost when the **total** divides *evenly*, see `page.rs`:\n\n1. first, a longer item \
         that has to be wrapped\n2. second\n   - nested\n\n> quoted\n\n```rust\n// sum\nfn last() -> usize { 41 }\n```\n\n\
