@@ -11,6 +11,7 @@ mod plain;
 mod replay;
 mod screens;
 mod sessions;
+mod settings;
 mod sizes;
 mod tmux;
 mod turns;
