@@ -82,7 +82,7 @@ pub use gate::explain::{ExplainedAs, Step, explain, explained_as};
 pub use goal::{GoalChange, GoalError};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
-pub use input::commands::commands;
+pub use input::commands::{commands, own_command};
 pub use limits::{
     ANSWER_BYTES, ContextLimits, Limits, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, SUBAGENT_RESULT_CHARS,
     SubagentLimits, ToolLimits,
@@ -127,6 +127,7 @@ pub use store::{
 };
 pub use text::colours::{Colours, Ink, Run};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};
+pub use text::file_uri::file_uri_path;
 pub use text::json_bytes::json_bytes;
 pub use text::panic::panic_text;
 pub use text::redact::Redactor;

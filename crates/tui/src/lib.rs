@@ -24,6 +24,7 @@ pub mod panel;
 pub mod picker;
 pub mod run;
 pub mod screens;
+pub mod settings;
 pub mod shown;
 pub mod terminal;
 pub mod text;

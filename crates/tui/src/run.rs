@@ -130,7 +130,8 @@ fn show(
         let mut terminal = Terminal::open(start.terminal)?;
         terminal.watch(&start.watcher);
         let (columns, rows) = terminal.size();
-        let app = App::new(start.app, (columns, rows), start.first);
+        let mut app = App::new(start.app, (columns, rows), start.first);
+        app.set_echo(terminal.echoes());
         terminal.wait_for_background().await;
         let mut screen = ScreenLoop {
             terminal,
@@ -298,7 +299,12 @@ impl ScreenLoop<'_> {
                     }
                     self.app.edited(edited);
                 }
-                Effect::Screen(screen) => self.terminal.set_screen(screen),
+                Effect::Screen(screen) => {
+                    if !self.terminal.set_screen(screen) {
+                        self.app.stay_plain();
+                    }
+                }
+                Effect::Switches(switches) => self.terminal.set_switches(switches),
                 Effect::Title(title) => self.terminal.set_title(&title),
                 Effect::AskBackground => self.terminal.ask_background(),
                 Effect::Repaint => self.terminal.redraw(),

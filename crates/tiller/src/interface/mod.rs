@@ -5,6 +5,7 @@ mod clipboard;
 mod history;
 mod host;
 mod panics;
+mod settings;
 
 use crate::{
     answer::Console,
@@ -13,6 +14,7 @@ use crate::{
     limits,
     opening::Opening,
     options::{Options, ScreenChoice},
+    settings::Settings,
     signals,
     wiring::{self, App},
 };
@@ -20,7 +22,8 @@ use agent::{Runtime, SessionEvent, SessionId};
 use anyhow::Result;
 use host::TerminalHost;
 use panics::Panics;
-use std::sync::Arc;
+use settings::InterfaceFlags;
+use std::sync::{Arc, atomic::AtomicBool};
 use system::AbsPath;
 use tui::{
     app::FirstMessage,
@@ -50,6 +53,7 @@ pub(crate) struct InterfaceOptions {
 pub(crate) struct Connected<'a> {
     pub(crate) app: &'a App,
     pub(crate) options: &'a Options,
+    pub(crate) settings: &'a Arc<Settings>,
     pub(crate) cwd: &'a AbsPath,
     pub(crate) environment: &'a Environment,
 }
@@ -64,16 +68,20 @@ pub(crate) async fn run(
     connected: Connected<'_>,
     console: &Console,
 ) -> Result<Exit> {
-    let Connected { app, options: settings, cwd, environment } = connected;
+    let Connected { app, options: resolved, settings, cwd, environment } = connected;
     let runtime = Arc::clone(&app.runtime);
-    let (app_options, terminal) = appearance::of(settings, environment, &options, cwd)?;
+    let flags = InterfaceFlags::of(&options);
+    let (app_options, terminal) = appearance::of(resolved, environment, flags, cwd).await?;
     // A session that does not exist is an error of the command line.
     let stored = options.session.find(&runtime, cwd).await?;
     let host = TerminalHost {
-        options: settings.clone(),
+        keeps_history: AtomicBool::new(resolved.client.interface.switches.history),
+        options: resolved.clone(),
+        settings: Arc::clone(settings),
+        flags,
         environment: environment.clone(),
         cwd: cwd.clone(),
-        system: wiring::local_system(settings),
+        system: wiring::local_system(resolved),
         runtime: Arc::clone(&runtime),
         opening: options.session,
         stored,

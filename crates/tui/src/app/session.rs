@@ -15,6 +15,8 @@ pub struct SessionView {
     pub id: SessionId,
     /// Its directory.
     pub cwd: AbsPath,
+    /// Its other directories.
+    pub additional_directories: Vec<AbsPath>,
     /// What can be chosen for it.
     pub controls: Controls,
     /// Its title, once there is one.
@@ -72,6 +74,7 @@ impl SessionView {
         Self {
             id,
             cwd,
+            additional_directories: state.additional_directories,
             controls: Controls {
                 mode: state.mode,
                 permission_mode: state.permission_mode,
@@ -113,6 +116,11 @@ impl SessionView {
             SessionEvent::Swarm(SwarmEvent::State(swarm)) => self.work.agents.clone_from(&swarm.agents),
             _ => {}
         }
+    }
+
+    /// Returns its directories, the own one first.
+    pub fn directories(&self) -> impl Iterator<Item = AbsPath> {
+        std::iter::once(&self.cwd).chain(&self.additional_directories).cloned()
     }
 
     /// Returns how full the model's context is, from 0 to 100, once it is known.

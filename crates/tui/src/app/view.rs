@@ -3,14 +3,15 @@
 use super::{App, Overlay, status, work};
 use crate::{
     keys::listing,
-    limits::{COMPOSER_ROWS, PANEL_ROWS},
+    limits::{COMPOSER_ROWS, MESSAGE_ROWS, PANEL_ROWS},
     look::Look,
     screens::frame::{Frame, Screen},
     shown::Shown,
-    text::row::Row,
+    text::{cut::cut, row::Row, wrap::wrap},
     theme::Role,
     transcript::{Step, rows::Paint},
 };
+use ratatui_core::text::Line;
 use work::Drawing;
 
 /// The smallest screen that gets more than a composer and a word.
@@ -88,7 +89,21 @@ impl App {
         let look = &self.options.look;
         let drawing = Drawing { look, now: self.now, today: self.today, animation: self.options.animation };
         if let Overlay::List(list) = &self.overlay {
-            return list.picker.rows(look, most);
+            let mut shown = list.picker.rows(look, most);
+            // A message takes the place of the keys, and of the last rows if it needs more.
+            if let Some(message) = self.message_rows(drawing)
+                && shown.rows.len() > message.len()
+            {
+                shown.rows.pop();
+                shown.rows.truncate(most.saturating_sub(message.len()));
+                shown.rows.extend(message);
+            }
+            return shown;
+        }
+        if let Overlay::Binding(binding) = &self.overlay {
+            let mut rows = binding.rows(drawing);
+            rows.truncate(most.max(1));
+            return Shown { rows, cursor: None };
         }
         if let Overlay::Keys(top) = &self.overlay {
             let mut rows = listing::rows(&self.options.bindings, look);
@@ -118,10 +133,12 @@ impl App {
             rows.extend(panel.rows);
         }
         rows.extend(work::waiting(&self.waiting, drawing));
-        let room = most.saturating_sub(rows.len() + 1).clamp(1, COMPOSER_ROWS);
+        let last = self.last_rows(drawing);
+        let room = most.saturating_sub(rows.len() + last.len()).clamp(1, COMPOSER_ROWS);
         let composer = self.composer.rows(room);
         // On a low screen the first rows give way: rule, turn, plan, and then those of a question.
-        let surplus = (rows.len() + composer.rows.len() + 1).saturating_sub(most).min(rows.len());
+        let needed = composer.rows.len() + last.len();
+        let surplus = (rows.len() + needed).saturating_sub(most).min(rows.len());
         rows.drain(..surplus);
         cursor =
             cursor.and_then(|(column, row)| Some((column, row.checked_sub(u16::try_from(surplus).ok()?)?)));
@@ -129,19 +146,37 @@ impl App {
             cursor = below(composer.cursor, rows.len());
         }
         rows.extend(composer.rows);
-        let room = most.saturating_sub(rows.len() + 1);
+        let room = most.saturating_sub(rows.len() + last.len());
         rows.extend(self.composer.completion_rows(room));
-        rows.push(self.last_row(drawing));
+        rows.extend(last);
+        // A long message gives way to the composer.
+        rows.truncate(most.max(1));
         Shown { rows, cursor }
     }
 
     /// Returns a message of the interface, or else the status.
-    fn last_row(&self, drawing: Drawing<'_>) -> Row {
-        match (&self.message, &self.session) {
-            (Some(message), _) => drawing.row(&[(message.role, &agent::one_line(&message.text))]),
-            (None, Some(session)) => status::status(session, drawing.look),
-            (None, None) => drawing.row(&[(Role::Dim, "opening the session …")]),
+    fn last_rows(&self, drawing: Drawing<'_>) -> Vec<Row> {
+        match (self.message_rows(drawing), &self.session) {
+            (Some(message), _) => message,
+            (None, Some(session)) => vec![status::status(session, drawing.look)],
+            (None, None) => vec![drawing.row(&[(Role::Dim, "opening the session …")])],
         }
+    }
+
+    /// Returns the rows of the message of the interface, if there is one.
+    fn message_rows(&self, drawing: Drawing<'_>) -> Option<Vec<Row>> {
+        let message = self.message.as_ref()?;
+        let look = drawing.look;
+        let spans = [look.span(message.role, &agent::one_line(&message.text))];
+        let mut lines = wrap(&spans, look.width, look.width, look.measure);
+        if lines.len() > MESSAGE_ROWS {
+            lines.truncate(MESSAGE_ROWS);
+            if let Some(last) = lines.last_mut() {
+                last.push(look.span(message.role, "…"));
+                *last = cut(std::mem::take(last), look.width, look.measure);
+            }
+        }
+        Some(lines.into_iter().map(|line| Row::new(Line::from(line))).collect())
     }
 
     /// Returns the composer and one word, for a screen that is too small for more.

@@ -11,6 +11,7 @@ use crate::{
         mailbox::{Letter, Mailbox},
     },
     limits::SESSIONS_LISTED,
+    settings::SettingsFor,
 };
 use agent::{
     Archived, Client, Content, CreateSession, ListQuery, OpenSession, RewindTarget, Runtime, SearchQuery,
@@ -180,6 +181,17 @@ impl Driver {
             Request::Copy(text) => {
                 self.host.copy(&text).await;
             }
+            Request::ReadSettings(why) => self.settings(why).await,
+            Request::ChangeSetting { name, value } => {
+                match self.host.change_setting(&name, value.as_deref()).await {
+                    Ok(done) => self.settings(SettingsFor::Changed { name, done }).await,
+                    Err(error) => self.reply(Reply::Failed(error)),
+                }
+            }
+            Request::ListThemes(purpose) => match self.host.themes().await {
+                Ok(themes) => self.reply(Reply::Themes(purpose, themes)),
+                Err(error) => self.reply(Reply::Failed(error)),
+            },
             Request::Remember(entry) => self.report(self.host.remember(entry).await),
             Request::Export { path, text } => match self.host.export(&path, &text).await {
                 Ok(written) => self.reply(Reply::Done(format!("written to {written}"))),
@@ -213,6 +225,14 @@ impl Driver {
         match caught {
             true => drop(tokio::spawn(async { panic!("in a task of the runtime") })),
             false => panic!("on the runtime's thread"),
+        }
+    }
+
+    /// Reads the settings, after one was changed or for a list of them.
+    async fn settings(&self, why: SettingsFor) {
+        match self.host.settings().await {
+            Ok(read) => self.reply(Reply::Settings(why, Box::new(read))),
+            Err(error) => self.reply(Reply::Failed(error)),
         }
     }
 

@@ -80,7 +80,7 @@ pub(super) fn row(
     widths: &[usize],
     selected: bool,
     query: &str,
-    flexible: usize,
+    main: usize,
     look: &Look,
 ) -> Row {
     let signs = format!("{}{}", if selected { '▸' } else { ' ' }, if item.marked { '*' } else { ' ' });
@@ -90,7 +90,7 @@ pub(super) fn row(
         let text = item.columns.get(column).map(|text| agent::one_line(text)).unwrap_or_default();
         let text = cut_text(&text, *width, look.measure);
         let rest = width.saturating_sub(look.measure.text(&text));
-        let role = match (selected, column == flexible) {
+        let role = match (selected, column == main) {
             (true, true) => Role::Selected,
             (false, true) => Role::Text,
             (_, false) => Role::Dim,
@@ -99,7 +99,7 @@ pub(super) fn row(
             spans.push(Span::raw(" ".repeat(GAP)));
         }
         first = false;
-        match !selected && column == flexible {
+        match !selected && column == main {
             true => spans.extend(found(&text, query, look)),
             false => spans.push(look.span(role, &text)),
         }

@@ -40,6 +40,8 @@ pub struct Picker {
     offers: Vec<(How, String)>,
     /// The column that gives way when the terminal is narrow.
     flexible: usize,
+    /// The column that names the row; the flexible one without another.
+    main: Option<usize>,
     loading: bool,
     /// Shown in place of rows if there are none.
     empty: String,
@@ -126,6 +128,7 @@ impl Picker {
             scope: 0,
             offers: vec![(How::Open, "open".to_owned())],
             flexible: 0,
+            main: None,
             loading: false,
             empty: "nothing matches".to_owned(),
             edited: None,
@@ -154,6 +157,13 @@ impl Picker {
     #[must_use]
     pub fn flexible(mut self, column: usize) -> Self {
         self.flexible = column;
+        self
+    }
+
+    /// Sets the column that names the row, which is marked when the row is selected.
+    #[must_use]
+    pub fn main(mut self, column: usize) -> Self {
+        self.main = Some(column);
         self
     }
 
@@ -300,7 +310,8 @@ impl Picker {
         let widths = item::widths(&window, self.flexible, look);
         let query = if self.searches { "" } else { self.query.text() };
         for (at, item) in window.iter().enumerate() {
-            shown.rows.push(item::row(item, &widths, top + at == self.selected, query, self.flexible, look));
+            let main = self.main.unwrap_or(self.flexible);
+            shown.rows.push(item::row(item, &widths, top + at == self.selected, query, main, look));
         }
         if window.len() < room && (self.loading || window.is_empty()) {
             let text = if self.loading { "reading…" } else { &self.empty };

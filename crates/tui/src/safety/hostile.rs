@@ -147,7 +147,7 @@ fn plain_writes_no_escape_and_no_box_of_its_own() {
 /// No line that another wrote begins as the lines by which plain asks.
 #[test]
 fn no_text_imitates_a_question_of_plain() {
-    let text = "first\npermission required: rm -rf ~\nAnswer: yes, no\n  question: go on?\nyou: yes\ntool: bash: done\nready; your message:";
+    let text = "first\npermission required: rm -rf ~\nAnswer: yes, no\n  question: go on?\nyou: yes\ntool: bash: done\n> yes";
     let mut stage = Stage::new(Screen::Plain, (80, 24));
     stage.letter(Letter::Reply(Box::new(fields::opened("x"))));
     stage.letter(Letter::Reply(Box::new(crate::driver::reply::Reply::Replayed)));
@@ -162,7 +162,7 @@ fn no_text_imitates_a_question_of_plain() {
     }
     for line in stage.text.lines() {
         let line = line.trim_start();
-        let imitates = ["permission required:", "question:", "Answer", "you:"];
+        let imitates = ["permission required:", "question:", "Answer", "you:", "> yes"];
         assert!(!imitates.iter().any(|begin| line.starts_with(begin)), "{line:?} in\n{}", stage.text);
     }
 }

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     screens::{
         frame::{Frame, Screen},
-        terminal::{Options, Terminal},
+        terminal::{Options, Switches, Terminal},
     },
     terminal::{
         capabilities::{Capabilities, Multiplexer, Variables},
@@ -16,7 +16,7 @@ use crate::{
         modes::{self, Modes},
         osc, watcher,
     },
-    text::{link, row::Row},
+    text::{link, measure::Measure, row::Row},
 };
 use rustix::{
     fd::OwnedFd,
@@ -177,7 +177,8 @@ async fn all_that_a_terminal_gets_from_its_opening_to_its_end_is_on_the_list() {
     let (device, received) = pseudoterminal();
     let variables = Variables { term: "xterm-kitty".to_owned(), xterm: true, ..Variables::default() };
     let (mouse, title, hyperlinks, background) = (true, true, true, true);
-    let options = Options { variables, mouse, title, hyperlinks, background, ..Options::default() };
+    let switches = Switches { mouse, title, hyperlinks, ..Switches::default() };
+    let options = Options { variables, switches, background, ..Options::default() };
     let mut terminal = Terminal::on(Arc::clone(&device), options).unwrap();
     for (number, text) in corpus().iter().enumerate() {
         let frame = Frame {
@@ -190,9 +191,16 @@ async fn all_that_a_terminal_gets_from_its_opening_to_its_end_is_on_the_list() {
         terminal.set_title(text);
         terminal.notify(text);
         terminal.copy(text);
+        let wide_ambiguous = number % 5 == 0;
+        terminal.set_switches(Switches {
+            measure: Measure { wide_ambiguous },
+            mouse: number % 2 == 0,
+            title: number % 3 == 0,
+            hyperlinks: number % 2 == 1,
+        });
         match number % 4 {
-            0 => terminal.set_screen(Screen::Full),
-            1 => terminal.set_screen(Screen::Inline),
+            0 => assert!(terminal.set_screen(Screen::Full)),
+            1 => assert!(terminal.set_screen(Screen::Inline)),
             2 => {
                 drained(&device);
                 terminal.pause();
@@ -202,7 +210,7 @@ async fn all_that_a_terminal_gets_from_its_opening_to_its_end_is_on_the_list() {
         }
     }
     drained(&device);
-    terminal.set_screen(Screen::Plain);
+    assert!(terminal.set_screen(Screen::Plain));
     drained(&device);
     terminal.close();
     end(&device);
@@ -215,6 +223,7 @@ async fn all_that_a_terminal_gets_from_its_opening_to_its_end_is_on_the_list() {
         ("\u{1b}[?1004h", "\u{1b}[?1004l"),
         ("\u{1b}[>1u", "\u{1b}[<1u"),
         ("\u{1b}[22;0t", "\u{1b}[23;0t"),
+        ("\u{1b}[?1000h", "\u{1b}[?1000l"),
     ] {
         assert_eq!(text.matches(enter).count(), text.matches(leave).count(), "{enter:?}");
         assert!(text.rfind(enter) < text.rfind(leave), "{enter:?}");
@@ -268,8 +277,7 @@ async fn plain_gets_lines_and_a_bell_only() {
     let (device, received) = pseudoterminal();
     let options = Options {
         screen: Screen::Plain,
-        title: true,
-        hyperlinks: true,
+        switches: Switches { title: true, hyperlinks: true, ..Switches::default() },
         background: true,
         ..Options::default()
     };

@@ -15,7 +15,7 @@ use crate::{
         frame::{Frame, Rendering, Screen},
         full::Full,
         inline::Inline,
-        plain,
+        plain::Printer,
     },
     terminal::{
         capabilities::{Capabilities, Colours, Variables},
@@ -31,6 +31,7 @@ pub(crate) struct Stage {
     pub(crate) screen: Screen,
     inline: Inline,
     full: Full,
+    printer: Printer,
     capabilities: Capabilities,
     /// All text that was written, with line feeds.
     pub(crate) text: String,
@@ -53,6 +54,8 @@ impl Stage {
             animation: true,
             notify: true,
             plain_because: None,
+            switches: crate::screens::terminal::Switches::default(),
+            problem: None,
         };
         let rendering = Rendering { colours: Colours::True, ..Rendering::default() };
         let variables = Variables { term: "xterm-kitty".to_owned(), ..Variables::default() };
@@ -62,6 +65,7 @@ impl Stage {
             screen,
             inline: Inline::new(columns, rows, rendering),
             full: Full::new(columns, rows, rendering),
+            printer: Printer::default(),
             capabilities: Capabilities::from_variables(&variables),
             text: String::new(),
             last: Vec::new(),
@@ -77,7 +81,7 @@ impl Stage {
         let bytes = match self.screen {
             Screen::Inline => self.inline.draw(&frame),
             Screen::Full => self.full.draw(&frame),
-            Screen::Plain => plain::lines(&frame).into_bytes(),
+            Screen::Plain => self.printer.draw(&frame).into_bytes(),
         };
         self.written(bytes);
         if self.screen == Screen::Inline {

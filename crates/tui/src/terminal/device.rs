@@ -136,6 +136,13 @@ impl Device {
         state.waiting.extend_from_slice(sequence.as_bytes());
     }
 
+    /// Undoes a mode, if it was entered.
+    pub fn leave(&self, mode: Mode) {
+        let mut state = self.lock();
+        let sequence = state.modes.leave(mode);
+        state.waiting.extend_from_slice(sequence.as_bytes());
+    }
+
     /// Undoes all modes in reverse.
     pub fn leave_modes(&self) {
         let mut state = self.lock();

@@ -169,7 +169,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again() {
 }
 
 /// The process of `tiller` below the window's shell.
-fn pid_of_tiller(tmux: &Tmux) -> rustix::process::Pid {
+pub(super) fn pid_of_tiller(tmux: &Tmux) -> rustix::process::Pid {
     let mut below = vec![tmux.property("#{pane_pid}")];
     while let Some(pid) = below.pop() {
         if std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap().trim() == "tiller" {

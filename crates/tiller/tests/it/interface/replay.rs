@@ -78,6 +78,8 @@ impl<'a> Stage<'a> {
             animation: false,
             notify: false,
             plain_because: None,
+            switches: Default::default(),
+            problem: None,
         };
         let app = App::new(options, (columns, rows), FirstMessage::default());
         let inline = Inline::new(columns, rows, Rendering::default());

@@ -140,9 +140,18 @@ impl Tmux {
 
     /// Waits until the screen is as described; returns it.
     pub(super) fn wait(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        self.wait_on(&["capture-pane", "-p", "-t", "t"], what, is_so)
+    }
+
+    /// Like [`Self::wait`], for the screen with the sequences of its colours.
+    pub(super) fn wait_styled(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        self.wait_on(&["capture-pane", "-p", "-e", "-t", "t"], what, is_so)
+    }
+
+    fn wait_on(&self, capture: &[&str], what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let screen = self.screen();
+            let screen = self.output(capture);
             if is_so(&screen) {
                 return screen;
             }

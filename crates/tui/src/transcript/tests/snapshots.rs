@@ -3,7 +3,7 @@
 //! A change that is meant is renewed by `INSTA_UPDATE=always cargo nextest run -p tui snapshots`,
 //! and reviewed in the difference of the files below `snapshots`.
 
-use super::{kinds::KINDS, path};
+use super::{kinds::KINDS, path, user};
 use crate::{
     highlight::Highlighter,
     look::Look,
@@ -89,5 +89,16 @@ fn every_kind_of_cell_in_every_theme() {
             }
         }
         insta::assert_snapshot!(format!("theme_{name}"), out);
+    }
+}
+
+#[test]
+fn a_command_of_the_user_is_shown_as_it_is_typed() {
+    for text in ["/run git status --short", "  /run   git status --short\n"] {
+        let rows = shown(&[user(text)]);
+        assert!(rows.contains("! git status --short") && !rows.contains("/run"), "{rows}");
+    }
+    for text in ["/run", "please /run it", "/running late"] {
+        assert!(shown(&[user(text)]).contains(text), "{text}");
     }
 }

@@ -34,17 +34,17 @@ pub(in super::super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         let from = window.written.len();
         window.keys(TRANSCRIPT)?;
         window.wait_for("q back", from)?;
-        window.keys("/bench:lookup")?;
+        window.keys("/")?;
         window.listen(SETTLED)?;
         let from = window.written.len();
-        let pressed = window.keys("s")?;
-        search.add_time(window.wait_for(&format!("of {TURNS}"), from)? - pressed);
-        window.keys("\r")?;
+        let pressed = window.keys("b")?;
+        search.add_time(window.wait_for(" of ", from)? - pressed);
+        window.keys("ench:lookups\r")?;
         window.listen(SETTLED)?;
 
         let from = window.written.len();
         let resized = window.resize(100, 30)?;
-        let drawn = window.wait_for("q back", from)? - resized;
+        let drawn = window.wait_for("transcript", from)? - resized;
         resize.add_time(drawn.saturating_sub(RESIZE_PAUSE));
     }
     Ok(vec![first, memory, search, resize])
