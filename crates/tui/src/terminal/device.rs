@@ -153,9 +153,14 @@ impl Device {
     /// Takes the terminal, after the modes were entered: what is written reaches it from now on,
     /// and if this process is killed, the watcher gives it back.
     pub fn take(&self) {
+        self.lock().given_back = false;
+        self.modes_changed();
+    }
+
+    /// Tells the watcher what undoes the modes, after some were entered or left.
+    pub fn modes_changed(&self) {
         let state = &mut *self.lock();
-        state.given_back = false;
-        if let Some(watcher) = &mut state.watcher {
+        if let Some(watcher) = state.watcher.as_mut().filter(|_| !state.given_back) {
             watcher.taken(&state.modes.undone());
         }
     }
