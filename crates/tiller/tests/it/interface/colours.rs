@@ -41,8 +41,7 @@ fn colours_of_a_command_are_in_the_transcript_alone_and_the_same_from_the_store(
     );
     tmux.key("q");
     tmux.wait_for(READY);
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     for (variables, coloured) in [("", true), ("NO_COLOR=1 ", false)] {
         tmux.shell(&format!("clear; {variables}$TILLER --continue; echo over=$?"));
         tmux.wait_for(READY);
@@ -53,7 +52,6 @@ fn colours_of_a_command_are_in_the_transcript_alone_and_the_same_from_the_store(
         }
         tmux.key("q");
         tmux.wait_for(READY);
-        tmux.key("C-d");
-        tmux.wait_for("over=0");
+        tmux.quit();
     }
 }

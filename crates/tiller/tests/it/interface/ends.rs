@@ -51,8 +51,7 @@ fn a_conversation_stays_in_the_scrollback_and_the_terminal_is_given_back() {
     let Some(tmux) = open(&home) else { return };
     tmux.say("show hello.txt");
     tmux.wait_for("the text of the file");
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     let everything = tmux.everything();
     assert_eq!(everything.matches("the text of the file").count(), 1, "{everything}");
     assert_restored(&tmux, &home);
@@ -146,8 +145,7 @@ fn a_panic_that_is_caught_is_shown_and_the_interface_goes_on() {
     tmux.wait_for("internal error, please report it");
     tmux.say("show hello.txt");
     tmux.wait_for("the text of the file");
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     assert_restored(&tmux, &home);
 }
 

@@ -21,8 +21,7 @@ fn ask_again(model: &Model, tmux: &Tmux) -> Answer {
 
 /// Leaves the interface, so that the next one begins on an empty screen.
 fn leave(tmux: &Tmux) {
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     tmux.shell("clear");
     tmux.wait("an empty screen", |screen| !screen.contains("over=0"));
 }
@@ -46,8 +45,7 @@ fn the_list_of_sessions_opens_the_chosen_one() {
     let answer = ask_again(&model, &tmux);
     answer.say("42");
     tmux.wait_for("tiller  42");
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     assert_eq!(stored(&home).len(), 1, "the session went on");
 }
 
@@ -77,8 +75,7 @@ fn fork_goes_on_in_a_copy_and_leaves_the_session_as_it_was() {
     let answer = ask_again(&model, &tmux);
     answer.say("just 42");
     tmux.wait_for("tiller  just 42");
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     assert_eq!((before.len(), stored(&home).len()), (1, 2));
     let first = stdout(&home.run(&["sessions", "show", &before[0]]));
     assert!(first.contains("noted it") && !first.contains("just 42"), "{first}");

@@ -128,6 +128,13 @@ impl Tmux {
         self.run(&["resize-window", "-t", "t", "-x", &columns, "-y", &rows]);
     }
 
+    /// Leaves the interface once no turn runs: while one does, ctrl+d only deletes.
+    pub(super) fn quit(&self) {
+        self.wait("the end of the turn", |screen| !screen.contains(super::RUNNING));
+        self.key("C-d");
+        self.wait_for("over=0");
+    }
+
     /// Waits until the shell reads its next line.
     pub(super) fn wait_for_prompt(&self) {
         self.wait("the shell's prompt", |screen| screen.trim_end().ends_with('$'));
