@@ -316,9 +316,7 @@ impl Terminal {
                 false => self.device.leave(mode),
             }
         }
-        if let Some(watcher) = &mut self.watcher {
-            watcher.modes(&self.device);
-        }
+        self.device.take();
         self.write(&[]);
     }
 
