@@ -2,6 +2,7 @@
 
 mod ends;
 mod flags;
+mod history;
 mod model;
 mod pastes;
 mod plain;
