@@ -125,6 +125,7 @@ pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionPage, SessionRecord,
     SessionStore, SessionTimes, StoreError,
 };
+pub use text::colours::{Colours, Ink, Run};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};
 pub use text::file_uri::file_uri_path;
 pub use text::json_bytes::json_bytes;

@@ -34,3 +34,5 @@ pub mod transcript;
 
 #[cfg(test)]
 mod safety;
+#[cfg(test)]
+mod sketches;

@@ -47,6 +47,13 @@ pub const NOTIFIED_TITLE: usize = 60;
 /// The bytes of streamed text that may wait for the terminal before the model's stream is paused.
 pub const MAILBOX_BYTES: usize = 256 << 10;
 
+/// The messages that belong to no request, such as lines of the log, that wait for the terminal;
+/// older ones are left out.
+pub const MESSAGES_WAITING: usize = 64;
+
+/// The longest of these messages, in bytes; it is cut.
+pub const MESSAGE_BYTES: usize = 4_096;
+
 /// The events that may wait for the terminal before a stored session is read on.
 pub const MAILBOX_LETTERS: usize = 4_096;
 

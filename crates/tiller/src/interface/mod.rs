@@ -96,7 +96,7 @@ pub(crate) async fn run(
     };
     signals::end_in_order();
     // For an end that does not wait for the terminal's thread.
-    let _restored = signals::before_exit(restore);
+    let _restored = signals::before_exit(|| drop(restore()));
     let mut exit = Exit::Ok;
     let stop = async { exit = signals::next().await };
     let last = tui::run::run(Arc::clone(&runtime), Arc::new(host), start, messages, stop).await;

@@ -55,12 +55,8 @@ impl Driver {
     }
 
     /// Carries out requests in order until [`Request::Quit`] or the end of the channel, then closes
-    /// the session; meanwhile shows messages. Returns the id of the session that was open last.
-    pub async fn run(
-        mut self,
-        mut commands: mpsc::UnboundedReceiver<Command>,
-        mut messages: mpsc::UnboundedReceiver<String>,
-    ) -> Option<SessionId> {
+    /// the session. Returns the id of the session that was open last.
+    pub async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) -> Option<SessionId> {
         match self.host.history().await {
             Ok(lines) => self.reply(Reply::History(lines)),
             Err(error) => self.reply(Reply::Failed(error)),
@@ -76,7 +72,6 @@ impl Driver {
                     }
                     Some(Command::Request(request)) => self.carry_out(request).await,
                 },
-                Some(message) = messages.recv() => self.reply(Reply::Failed(message)),
                 Some(id) = self.ended.1.recv() => {
                     self.prompts.remove(&id);
                 }

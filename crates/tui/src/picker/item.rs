@@ -1,9 +1,12 @@
 //! The rows of a list.
 
+use crate::fuzzy;
 use crate::look::Look;
-use crate::text::{cut::cut_text, row::Row};
+use crate::text::{
+    cut::cut_text,
+    row::{self, Row},
+};
 use crate::theme::Role;
-use crate::{fuzzy, shown};
 use ratatui_core::text::{Line, Span};
 
 /// A row of a list.
@@ -125,7 +128,7 @@ fn found(text: &str, query: &str, look: &Look) -> Vec<Span<'static>> {
         let hit = hits.iter().any(|hit| (at..at + cluster.len()).contains(hit));
         let span = look.span(if hit { Role::Match } else { Role::Text }, cluster);
         at += cluster.len();
-        shown::push(&mut spans, span);
+        row::push(&mut spans, span);
     }
     spans
 }

@@ -47,31 +47,43 @@ fn look_around(stage: &mut Stage, text: &str) {
 
 #[test]
 fn no_text_of_others_reaches_the_terminal_as_more_than_text() {
-    for screen in SCREENS {
-        for size in [(80, 24), (40, 12), (19, 5)] {
-            for text in corpus() {
-                let mut stage = Stage::new(screen, size);
-                stage.input(Input::Focus(false));
-                for letter in fields::letters(&text) {
-                    let asks = matches!(letter, Letter::Asked(..));
-                    stage.letter(letter);
-                    stage.draw();
-                    if asks {
-                        stage.input(Input::Focus(true));
-                        for code in [KeyCode::Tab, KeyCode::Char('v'), KeyCode::Char('a'), KeyCode::Esc] {
-                            stage.press(code);
-                            stage.draw();
-                        }
-                        stage.input(Input::Focus(false));
+    plays_the_corpus(Screen::Inline);
+}
+
+#[test]
+fn no_text_of_others_reaches_the_full_screen_as_more_than_text() {
+    plays_the_corpus(Screen::Full);
+}
+
+#[test]
+fn no_text_of_others_reaches_plain_lines_as_more_than_text() {
+    plays_the_corpus(Screen::Plain);
+}
+
+fn plays_the_corpus(screen: Screen) {
+    for size in [(80, 24), (40, 12), (19, 5)] {
+        for text in corpus() {
+            let mut stage = Stage::new(screen, size);
+            stage.input(Input::Focus(false));
+            for letter in fields::letters(&text) {
+                let asks = matches!(letter, Letter::Asked(..));
+                stage.letter(letter);
+                stage.draw();
+                if asks {
+                    stage.input(Input::Focus(true));
+                    for code in [KeyCode::Tab, KeyCode::Char('v'), KeyCode::Char('a'), KeyCode::Esc] {
+                        stage.press(code);
+                        stage.draw();
                     }
+                    stage.input(Input::Focus(false));
                 }
-                let letters = fields::letters(&text).into_iter().take(2);
-                letters.for_each(|letter| stage.letter(letter));
-                if text.len() < 1_000 {
-                    look_around(&mut stage, &text);
-                }
-                assert!(!stage.text.is_empty(), "nothing was shown of {text:.60?} on {screen:?} of {size:?}");
             }
+            let letters = fields::letters(&text).into_iter().take(2);
+            letters.for_each(|letter| stage.letter(letter));
+            if text.len() < 1_000 {
+                look_around(&mut stage, &text);
+            }
+            assert!(!stage.text.is_empty(), "nothing was shown of {text:.60?} on {screen:?} of {size:?}");
         }
     }
 }

@@ -25,7 +25,7 @@ use rustix::{
     termios::{Winsize, tcsetwinsize},
 };
 use std::{
-    io::Read as _,
+    io::{BufRead as _, Read as _},
     sync::{Arc, mpsc},
 };
 use system::AbsPath;
@@ -146,6 +146,11 @@ fn pseudoterminal() -> (Arc<Device>, mpsc::Receiver<Vec<u8>>) {
 /// What the test writes last.
 const END: &[u8] = b"=THE END=";
 
+/// Writes the end as a shell does, to which the terminal was given back.
+fn end(device: &Device) {
+    rustix::io::write(device.output(), END).unwrap();
+}
+
 fn drained(device: &Device) {
     while !device.flush().unwrap() {
         std::thread::yield_now();
@@ -208,8 +213,7 @@ async fn all_that_a_terminal_gets_from_its_opening_to_its_end_is_on_the_list() {
     assert!(terminal.set_screen(Screen::Plain));
     drained(&device);
     terminal.close();
-    device.write(END).unwrap();
-    drained(&device);
+    end(&device);
     let bytes = received.recv().unwrap();
     // The writer replaces control characters, so the frames need no clean text.
     assert!(read_mixed(&without_hidden(&bytes)).contains("live"));
@@ -234,6 +238,41 @@ fn without_hidden(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
+async fn whoever_gives_the_terminal_back_tells_the_watcher_and_nothing_is_written_afterwards() {
+    let (device, received) = pseudoterminal();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut terminal = Terminal::on(Arc::clone(&device), Options::default()).unwrap();
+    device.watch(writer);
+    terminal.show_session("abc");
+    drained(&device);
+    // As a panic and a signal do, on another thread, while the screen is drawn.
+    device.give_back();
+    let frame = Frame { commit: vec![Row::new("too late")], live: Vec::new(), cursor: None };
+    terminal.draw(&frame);
+    terminal.notify("too late");
+    let mut orders = Vec::new();
+    for line in std::io::BufReader::new(reader).lines().map(Result::unwrap) {
+        orders.push(line);
+        if orders.last().is_some_and(|line| line == "given back") {
+            break;
+        }
+    }
+    let told = |orders: &[String]| {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        watcher::run(orders.join("\n").as_bytes(), writer);
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    assert_eq!(told(&orders), "", "{orders:?}");
+    orders.pop();
+    assert!(told(&orders).contains("tiller --session abc"), "{orders:?}");
+    end(&device);
+    let bytes = String::from_utf8(received.recv().unwrap()).unwrap();
+    assert!(bytes.contains("\u{1b}[?2004l") && !bytes.contains("too late"), "{bytes:?}");
+}
+
+#[tokio::test]
 async fn plain_gets_lines_and_a_bell_only() {
     let (device, received) = pseudoterminal();
     let options = Options {
@@ -254,8 +293,7 @@ async fn plain_gets_lines_and_a_bell_only() {
     }
     drained(&device);
     terminal.close();
-    device.write(END).unwrap();
-    drained(&device);
+    end(&device);
     let bytes = received.recv().unwrap();
     assert!(!bytes.contains(&0x1b));
     let text = String::from_utf8(without_hidden(&bytes)).unwrap().replace("\r\n", "\n");

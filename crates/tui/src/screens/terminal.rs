@@ -16,16 +16,11 @@ use crate::{
         events::{Answer, Decoder, Event},
         modes, osc,
         source::{Room, Source},
-        watcher::Watcher,
     },
     text::measure::Measure,
 };
 use rustix::process::{Signal as Number, getpgrp, getpid, getsid, kill_current_process_group, kill_process};
-use std::{
-    collections::VecDeque,
-    io::{self, PipeWriter},
-    sync::Arc,
-};
+use std::{collections::VecDeque, io, sync::Arc};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     time::{Instant, sleep_until, timeout_at},
@@ -97,7 +92,6 @@ pub struct Terminal {
     /// The process is about to be stopped, or is.
     suspended: bool,
     gone: bool,
-    watcher: Option<Watcher<PipeWriter>>,
     background: Background,
     window: Signal,
     stop: Signal,
@@ -150,7 +144,6 @@ impl Terminal {
             paused: false,
             suspended: false,
             gone: false,
-            watcher: None,
             background: Background::default(),
             window: on(SignalKind::window_change())?,
             stop: on(number(Number::TSTP))?,
@@ -323,8 +316,9 @@ impl Terminal {
                 false => self.device.leave(mode),
             }
         }
-        if let Some(watcher) = &mut self.watcher {
-            watcher.modes(&self.device);
+        // The watcher learns the modes, unless another program has the terminal.
+        if !self.paused && !self.suspended {
+            self.device.take();
         }
         self.write(&[]);
     }
@@ -400,21 +394,15 @@ impl Terminal {
         }
         let terminal = self.device.output().try_clone_to_owned();
         match terminal.and_then(|terminal| system::start_watcher(command, terminal)) {
-            Ok(pipe) => {
-                let mut watcher = Watcher::new(pipe, &self.device);
-                watcher.modes(&self.device);
-                self.watcher = Some(watcher);
-            }
+            Ok(pipe) => self.device.watch(pipe),
             Err(error) => tracing::warn!(%error, "the terminal is not restored if tiller is killed"),
         }
     }
 
-    /// Tells the watcher which session the terminal shows, for the line that it prints if this
-    /// process is killed.
+    /// Sets the session that the terminal shows, for the line that is printed if this process is
+    /// killed or panics.
     pub fn show_session(&mut self, id: &str) {
-        if let Some(watcher) = &mut self.watcher {
-            watcher.session(id);
-        }
+        self.device.show_session(id);
     }
 
     /// Gives the terminal back, with the live region removed.
@@ -437,7 +425,9 @@ impl Terminal {
             return Ok(());
         }
         if self.screen == Screen::Plain {
-            return self.device.leave_raw();
+            self.device.leave_raw()?;
+            self.device.take();
+            return Ok(());
         }
         self.device.enter_raw()?;
         if self.options.switches.title {
@@ -458,9 +448,7 @@ impl Terminal {
         if self.screen == Screen::Full && self.options.switches.mouse {
             self.device.enter(modes::MOUSE);
         }
-        if let Some(watcher) = &mut self.watcher {
-            watcher.modes(&self.device);
-        }
+        self.device.take();
         self.device.write(&[])
     }
 
@@ -579,8 +567,5 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.device.give_back();
-        if let Some(watcher) = self.watcher.take() {
-            watcher.farewell();
-        }
     }
 }

@@ -1,5 +1,8 @@
 //! The terminal interface, driven in a real terminal.
 
+mod colours;
+#[cfg(target_os = "linux")]
+mod costs;
 mod ends;
 mod flags;
 mod history;
