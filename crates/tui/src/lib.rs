@@ -20,6 +20,7 @@ pub mod keys;
 pub mod limits;
 pub mod look;
 pub mod markdown;
+pub mod options;
 pub mod panel;
 pub mod picker;
 pub mod run;

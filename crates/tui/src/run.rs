@@ -1,7 +1,7 @@
 //! Runs the interface: the terminal on a thread of its own, the runtime on the caller's.
 
 use crate::{
-    app::{App, AppOptions, FirstMessage, effect::Effect},
+    app::{App, FirstMessage, effect::Effect},
     client::{
         mailbox::{Letter, Mailbox},
         messages::Messages,
@@ -12,6 +12,7 @@ use crate::{
         request::{Request, Which},
     },
     limits::{FRAME, FRAME_UNSYNCHRONISED},
+    options::AppOptions,
     screens::{
         frame::Frame,
         terminal::{Options as TerminalOptions, Terminal, TerminalError},

@@ -1,6 +1,6 @@
 //! The user's settings of the interface, as the program around it reads and writes them.
 
-use crate::{app::AppOptions, theme::Theme};
+use crate::{options::AppOptions, theme::Theme};
 use std::collections::BTreeMap;
 
 /// A setting of the interface.

@@ -12,9 +12,9 @@ use anyhow::Result;
 use std::sync::Arc;
 use system::AbsPath;
 use tui::{
-    app::AppOptions,
     keys::{Action, Bindings},
     look::Look,
+    options::AppOptions,
     screens::{
         frame::Screen,
         terminal::{Options as TerminalOptions, Switches},

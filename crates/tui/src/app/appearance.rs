@@ -1,7 +1,7 @@
 //! How the interface looks and behaves, and changes of that while it runs.
 
-use super::{App, AppOptions, Overlay, effect::Effect};
-use crate::{look::Look, panel::AskQueue, screens::frame::Screen, theme::Theme};
+use super::{App, Overlay, effect::Effect};
+use crate::{look::Look, options::AppOptions, panel::AskQueue, screens::frame::Screen, theme::Theme};
 
 impl App {
     /// Puts on a theme, in its variant for the terminal's background.

@@ -29,11 +29,12 @@ use crate::{
     composer::Composer,
     driver::reply::Attachment,
     highlight::Highlighter,
-    keys::{Bindings, KeyReader},
+    keys::KeyReader,
     limits::{MESSAGE_TIME, NOTIFIED_TITLE, PROBLEM_TIME},
     look::Look,
+    options::AppOptions,
     panel::AskQueue,
-    screens::{frame::Screen, terminal::Switches},
+    screens::frame::Screen,
     theme::{Background, Role},
     transcript::{Feed, Transcript, rows::Paint, view::View},
 };
@@ -53,29 +54,6 @@ pub struct FirstMessage {
     pub prompt: Option<String>,
     /// Images: parts of the prompt; without one, they wait in the composer.
     pub images: Vec<Attachment>,
-}
-
-/// How the interface looks and behaves, from the user's settings.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AppOptions {
-    /// Theme, width and measure.
-    pub look: Look,
-    /// The keys.
-    pub bindings: Bindings,
-    /// How the interface is drawn.
-    pub screen: Screen,
-    /// Whether Enter sends a message to the running turn; otherwise after it.
-    pub enter_steers: bool,
-    /// Whether signs of progress move.
-    pub animation: bool,
-    /// Whether the user is notified.
-    pub notify: bool,
-    /// How the terminal is used.
-    pub switches: Switches,
-    /// A line that plain mode begins with: why it was chosen.
-    pub plain_because: Option<String>,
-    /// What is wrong with the settings, although the interface can be used.
-    pub problem: Option<String>,
 }
 
 /// The state of the interface.

@@ -3,7 +3,7 @@
 mod plain;
 mod settings;
 
-use super::{App, AppOptions, FirstMessage, effect::Effect};
+use super::{App, FirstMessage, effect::Effect};
 use crate::{
     client::{
         asks::{Answer, AskId, Asked},
@@ -16,6 +16,7 @@ use crate::{
     input::{Input, Key, KeyCode},
     keys::Bindings,
     look::Look,
+    options::AppOptions,
     screens::{
         frame::{Frame, Screen},
         terminal::Switches,
@@ -217,7 +218,7 @@ fn dropped_files_are_loaded_in_every_spelling_of_their_paths() {
     let mut person = Person::new();
     let mut paste = |text: &str| {
         person.effects.extend(person.app.input(Input::Paste(text.to_owned()), person.now));
-        (person.requests(), std::mem::replace(&mut person.app.composer, Default::default()).as_text())
+        (person.requests(), std::mem::take(&mut person.app.composer).as_text())
     };
     let loads = |path: &str, text: &str| Request::Dropped { path: path.to_owned(), text: text.to_owned() };
     let path = "/a/my shot.png";

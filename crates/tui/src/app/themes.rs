@@ -55,7 +55,7 @@ impl App {
             items.push(Item::new(["unset", "remove it from your file, so that the default is in force"]));
         }
         let before = self.options.look.theme.clone();
-        let rows = Rows::Themes(ThemeRows { themes, before, writes, unsets });
+        let rows = Rows::Themes(Box::new(ThemeRows { themes, before, writes, unsets }));
         self.show_above(picker, rows, items);
         Vec::new()
     }

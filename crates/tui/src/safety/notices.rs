@@ -3,7 +3,7 @@
 use super::fields;
 use crate::{
     app::{
-        App, AppOptions, FirstMessage,
+        App, FirstMessage,
         effect::{Effect, Occasion},
     },
     client::{asks::AskId, mailbox::Letter},
@@ -11,6 +11,7 @@ use crate::{
     input::Input,
     keys::Bindings,
     look::Look,
+    options::AppOptions,
     screens::frame::Screen,
     theme::Theme,
 };

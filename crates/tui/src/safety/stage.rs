@@ -6,11 +6,12 @@ use super::{
     emulator,
 };
 use crate::{
-    app::{App, AppOptions, FirstMessage, effect::Effect},
+    app::{App, FirstMessage, effect::Effect},
     client::mailbox::Letter,
     input::{Input, Key, KeyCode},
     keys::Bindings,
     look::Look,
+    options::AppOptions,
     screens::{
         frame::{Frame, Rendering, Screen},
         full::Full,

@@ -129,5 +129,5 @@ fn the_theme_of_the_documents_can_be_used() {
     let named: Vec<_> = Role::ALL.iter().filter(|role| !page.contains(&format!("`{}`", role.id()))).collect();
     let in_example =
         |role: &&Role| text.lines().any(|line| line.trim_start_matches('[').starts_with(role.id()));
-    assert!(named.iter().all(|role| in_example(role)), "{named:?} are not in the page");
+    assert!(named.iter().all(in_example), "{named:?} are not in the page");
 }

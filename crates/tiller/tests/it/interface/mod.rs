@@ -5,6 +5,7 @@ mod colours;
 mod costs;
 mod ends;
 mod flags;
+mod history;
 mod model;
 mod pastes;
 mod plain;

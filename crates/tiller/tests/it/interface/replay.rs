@@ -9,12 +9,13 @@ use agent::{
 use std::{fs::File, io::Write as _, process::Command, time::Duration};
 use system::AbsPath;
 use tui::{
-    app::{App, AppOptions, FirstMessage},
+    app::{App, FirstMessage},
     client::mailbox::Letter,
     driver::reply::{OpenedSession, Reply},
     input::{Input, Key, KeyCode},
     keys::Bindings,
     look::Look,
+    options::AppOptions,
     screens::{
         frame::{Rendering, Screen},
         inline::Inline,

@@ -28,7 +28,7 @@ pub(super) enum Rows {
     Sessions(Vec<ListedSession>),
     Models(Vec<ModelInfo>),
     PermissionModes,
-    Themes(ThemeRows),
+    Themes(Box<ThemeRows>),
     Settings(Vec<Setting>),
     /// The values of a setting.
     Values {

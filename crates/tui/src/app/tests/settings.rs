@@ -3,11 +3,12 @@
 
 use super::{Person, options, permission};
 use crate::{
-    app::{AppOptions, effect::Effect},
+    app::effect::Effect,
     client::{asks::AskId, mailbox::Letter},
     driver::{reply::Reply, request::Request},
     input::{Key, KeyCode},
     keys::Bindings,
+    options::AppOptions,
     screens::{frame::Screen, terminal::Switches},
     settings::{Choice, ListedTheme, Setting, SettingsFor, SettingsRead, ThemesFor, Values},
     theme::{Background, Role, Theme},
