@@ -81,6 +81,7 @@ pub use gate::direct_caller::{DirectCaller, Refusal};
 pub use gate::explain::{ExplainedAs, Step, explain, explained_as};
 pub use goal::{GoalChange, GoalError};
 pub use history::History;
+pub use history::glance::Glance;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;
 pub use limits::{
@@ -123,7 +124,7 @@ pub use store::memories::{
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionPage, SessionRecord,
-    SessionStore, SessionTimes, StoreError,
+    SessionStore, SessionTimes, SessionTotals, StoreError,
 };
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};
 pub use text::json_bytes::json_bytes;

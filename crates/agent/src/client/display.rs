@@ -62,6 +62,7 @@ impl Cleaner {
             }
             SessionEvent::Shell(shell) => clean(&mut shell.command),
             SessionEvent::TitleChanged(title) => clean(title),
+            SessionEvent::BranchChanged(branch) => branch.iter_mut().for_each(clean),
             SessionEvent::Commands(commands) => {
                 for command in commands {
                     clean(command.description.to_mut());
@@ -106,9 +107,10 @@ impl Cleaner {
     }
 }
 
-/// Sanitises a session of a list: its title comes from a prompt or from a model.
+/// Sanitises a session of a list: its title comes from a prompt or from a model, its branch from a
+/// project.
 pub(crate) fn record(record: &mut SessionRecord) {
-    record.title.iter_mut().for_each(clean);
+    record.title.iter_mut().chain(record.branch.iter_mut()).for_each(clean);
 }
 
 /// Escapes a permission request, so that the user sees characters that would otherwise be
