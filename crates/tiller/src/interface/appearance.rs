@@ -46,14 +46,16 @@ pub(super) fn of(
     let hyperlinks = ui.switches.hyperlinks;
     // The terminal of another machine does not have these files.
     let roots = if hyperlinks && !variables.ssh { [cwd.clone()].into() } else { Arc::default() };
+    let home = environment.get("HOME").and_then(|home| AbsPath::new(home).ok());
     let background = theme.follows_background() && !variables.no_colour;
     let app = AppOptions {
-        look: Look { theme, measure, roots, ..Look::default() },
+        look: Look { theme, measure, roots, home, ..Look::default() },
         bindings,
         screen,
         enter_steers: ui.enter == EnterChoice::Steer,
         animation: ui.switches.animation && !flags.no_animation,
         notify: ui.switches.notify,
+        everywhere: false,
         plain_because: because.map(|because| format!(" ({because})")),
     };
     let (mouse, title) = (ui.switches.mouse, ui.switches.title);

@@ -1,6 +1,9 @@
 //! What the terminal interface needs of this program: the user's files, settings and programs.
 
-use super::{clipboard, history};
+use super::{
+    clipboard, history,
+    remembered::{self, Remembered},
+};
 use crate::{
     environment::Environment,
     images, limits,
@@ -87,6 +90,10 @@ impl Host for TerminalHost {
             true => history::add(&self.options, &self.cwd, entry).await,
             false => Ok(()),
         }
+    }
+
+    async fn keep_scope(&self, everywhere: bool) -> Result<(), String> {
+        remembered::keep(&self.options, Remembered { everywhere }).await
     }
 
     async fn clipboard(&self) -> Result<Clip, String> {

@@ -5,6 +5,7 @@ mod clipboard;
 mod history;
 mod host;
 mod panics;
+mod remembered;
 
 use crate::{
     answer::Console,
@@ -23,7 +24,7 @@ use panics::Panics;
 use std::sync::Arc;
 use system::AbsPath;
 use tui::{
-    app::FirstMessage,
+    app::{AppOptions, FirstMessage},
     driver::reply::Attachment,
     run::{RunError, Start},
     terminal::device::restore,
@@ -67,6 +68,7 @@ pub(crate) async fn run(
     let Connected { app, options: settings, cwd, environment } = connected;
     let runtime = Arc::clone(&app.runtime);
     let (app_options, terminal) = appearance::of(settings, environment, &options, cwd)?;
+    let app_options = AppOptions { everywhere: remembered::read(settings).await.everywhere, ..app_options };
     // A session that does not exist is an error of the command line.
     let stored = options.session.find(&runtime, cwd).await?;
     let host = TerminalHost {

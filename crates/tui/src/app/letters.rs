@@ -118,7 +118,8 @@ impl App {
                 self.drop_images();
             }
             Reply::Models(models) => self.models_listed(models),
-            Reply::Sessions(sessions) => self.sessions_listed(sessions),
+            Reply::Sessions { sessions, more } => return self.sessions_listed(sessions, more),
+            Reply::Glance(id, glance) => self.glanced(id, glance),
             Reply::Turns(turns) => self.turns_listed(&turns),
             Reply::SubagentTranscript(events) => return self.show_subagent(&events),
             Reply::Files(files) => {

@@ -64,6 +64,8 @@ pub struct AppOptions {
     pub animation: bool,
     /// Whether the user is notified.
     pub notify: bool,
+    /// Whether the list of sessions shows those of all directories at first.
+    pub everywhere: bool,
     /// A line that plain mode begins with: why it was chosen.
     pub plain_because: Option<String>,
 }
@@ -108,8 +110,6 @@ pub struct App {
     /// Whether the command line leaves the choice of the first session to the user.
     choosing: bool,
     plain: plain::PlainState,
-    /// Whether the list of sessions shows those of all directories.
-    everywhere: bool,
 }
 
 /// What is shown in place of, or above, the composer.
@@ -165,7 +165,6 @@ impl App {
             first,
             choosing: false,
             plain: plain::PlainState::default(),
-            everywhere: false,
             options,
         };
         app.resize(columns, rows);

@@ -15,6 +15,8 @@ pub struct SessionView {
     pub id: SessionId,
     /// Its directory.
     pub cwd: AbsPath,
+    /// What git has checked out there: a branch, or a commit in parentheses.
+    pub branch: Option<String>,
     /// What can be chosen for it.
     pub controls: Controls,
     /// Its title, once there is one.
@@ -72,6 +74,7 @@ impl SessionView {
         Self {
             id,
             cwd,
+            branch: state.branch,
             controls: Controls {
                 mode: state.mode,
                 permission_mode: state.permission_mode,
@@ -104,6 +107,7 @@ impl SessionView {
             SessionEvent::ModelChanged(model) => self.controls.model.clone_from(model),
             SessionEvent::EffortChanged(effort) => self.controls.effort = *effort,
             SessionEvent::TitleChanged(title) => self.title = Some(title.clone()),
+            SessionEvent::BranchChanged(branch) => self.branch.clone_from(branch),
             SessionEvent::Usage(usage) => self.usage = Some(usage.clone()),
             SessionEvent::Plan(plan) => self.work.plan.clone_from(plan),
             SessionEvent::Tasks(tasks) => self.work.plan = plan_of(tasks),

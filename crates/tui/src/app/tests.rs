@@ -25,8 +25,8 @@ use proptest::prelude::*;
 use std::time::Duration;
 use system::AbsPath;
 
-struct Person {
-    app: App,
+pub(super) struct Person {
+    pub(super) app: App,
     now: Duration,
     effects: Vec<Effect>,
     /// The rows that were committed so far.
@@ -34,7 +34,7 @@ struct Person {
 }
 
 impl Person {
-    fn at(screen: Screen, size: (u16, u16)) -> Self {
+    pub(super) fn at(screen: Screen, size: (u16, u16)) -> Self {
         let options = AppOptions {
             look: Look::new(Theme::terminal().without_colour(), usize::from(size.0)),
             bindings: Bindings::default(),
@@ -42,6 +42,7 @@ impl Person {
             enter_steers: true,
             animation: false,
             notify: true,
+            everywhere: false,
             plain_because: None,
         };
         let mut person = Self {
@@ -56,6 +57,7 @@ impl Person {
             model: "lab/model".to_owned(),
             effort: None,
             title: None,
+            branch: None,
             additional_directories: Vec::new(),
             sandbox: String::new(),
             busy: false,
@@ -69,62 +71,62 @@ impl Person {
         person
     }
 
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::at(Screen::Inline, (80, 24))
     }
 
-    fn press(&mut self, key: Key) {
+    pub(super) fn press(&mut self, key: Key) {
         self.now += Duration::from_millis(50);
         self.effects.extend(self.app.input(Input::Key(key), self.now));
     }
 
-    fn types(&mut self, text: &str) {
+    pub(super) fn types(&mut self, text: &str) {
         text.chars().for_each(|char| self.press(Key::plain(KeyCode::Char(char))));
     }
 
-    fn says(&mut self, text: &str) {
+    pub(super) fn says(&mut self, text: &str) {
         self.types(text);
         self.press(Key::plain(KeyCode::Enter));
     }
 
-    fn waits(&mut self, time: Duration) {
+    pub(super) fn waits(&mut self, time: Duration) {
         self.now += time;
         self.app.tick(self.now);
     }
 
-    fn letter(&mut self, letter: Letter) {
+    pub(super) fn letter(&mut self, letter: Letter) {
         self.app.set_now(self.now);
         self.effects.extend(self.app.letter(letter));
     }
 
-    fn reply(&mut self, reply: Reply) {
+    pub(super) fn reply(&mut self, reply: Reply) {
         self.letter(Letter::Reply(Box::new(reply)));
     }
 
-    fn event(&mut self, event: SessionEvent) {
+    pub(super) fn event(&mut self, event: SessionEvent) {
         self.letter(Letter::Event(Box::new(event)));
     }
 
-    fn turn_begins(&mut self) {
+    pub(super) fn turn_begins(&mut self) {
         self.event(SessionEvent::TurnStarted { turn: TurnId("run_1".to_owned()) });
     }
 
-    fn turn_ends(&mut self, end: TurnEnd) {
+    pub(super) fn turn_ends(&mut self, end: TurnEnd) {
         self.event(SessionEvent::TurnEnded { turn: TurnId("run_1".to_owned()), end });
     }
 
-    fn frame(&mut self) -> Frame {
+    pub(super) fn frame(&mut self) -> Frame {
         let frame = self.app.frame();
         self.committed.extend(frame.commit.iter().map(crate::text::row::Row::plain));
         frame
     }
 
-    fn live(&mut self) -> String {
+    pub(super) fn live(&mut self) -> String {
         self.frame().live.iter().map(|row| row.plain() + "\n").collect()
     }
 
     /// The requests since the last call.
-    fn requests(&mut self) -> Vec<Request> {
+    pub(super) fn requests(&mut self) -> Vec<Request> {
         let effects = std::mem::take(&mut self.effects);
         let requests = effects.into_iter().filter_map(|effect| match effect {
             Effect::Request(Request::Remember(_)) => None,
@@ -134,7 +136,7 @@ impl Person {
         requests.collect()
     }
 
-    fn answers(&mut self) -> Vec<(AskId, Answer)> {
+    pub(super) fn answers(&mut self) -> Vec<(AskId, Answer)> {
         let effects = std::mem::take(&mut self.effects);
         let answers = effects.into_iter().filter_map(|effect| match effect {
             Effect::Answer(id, answer) => Some((id, answer)),

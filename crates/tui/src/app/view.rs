@@ -13,6 +13,8 @@ use crate::{
 };
 use work::Drawing;
 
+/// The rows below the transcript from which a narrow screen has two for the status.
+const ROOMY: usize = 8;
 /// The smallest screen that gets more than a composer and a word.
 const SMALLEST: (usize, u16) = (20, 6);
 
@@ -98,6 +100,7 @@ impl App {
             rows.push(drawing.row(&[(Role::Dim, "↑ ↓: scroll · esc: close")]));
             return Shown { rows, cursor: None };
         }
+        let last = self.last_rows(drawing, if most >= ROOMY { 2 } else { 1 });
         let mut rows = vec![drawing.rule()];
         if let Some(session) = &self.session {
             if let (Some(turn), true) = (session.turn, self.asks.is_empty()) {
@@ -112,16 +115,16 @@ impl App {
         }
         let mut cursor = None;
         if !self.asks.is_empty() {
-            let room = most.saturating_sub(rows.len() + 2).clamp(3, PANEL_ROWS);
+            let room = most.saturating_sub(rows.len() + 1 + last.len()).clamp(3, PANEL_ROWS);
             let panel = self.asks.rows(look, room, self.now);
             cursor = below(panel.cursor, rows.len());
             rows.extend(panel.rows);
         }
         rows.extend(work::waiting(&self.waiting, drawing));
-        let room = most.saturating_sub(rows.len() + 1).clamp(1, COMPOSER_ROWS);
+        let room = most.saturating_sub(rows.len() + last.len()).clamp(1, COMPOSER_ROWS);
         let composer = self.composer.rows(room);
         // On a low screen the first rows give way: rule, turn, plan, and then those of a question.
-        let surplus = (rows.len() + composer.rows.len() + 1).saturating_sub(most).min(rows.len());
+        let surplus = (rows.len() + composer.rows.len() + last.len()).saturating_sub(most).min(rows.len());
         rows.drain(..surplus);
         cursor =
             cursor.and_then(|(column, row)| Some((column, row.checked_sub(u16::try_from(surplus).ok()?)?)));
@@ -129,19 +132,24 @@ impl App {
             cursor = below(composer.cursor, rows.len());
         }
         rows.extend(composer.rows);
-        let room = most.saturating_sub(rows.len() + 1);
+        let room = most.saturating_sub(rows.len() + last.len());
         rows.extend(self.composer.completion_rows(room));
-        rows.push(self.last_row(drawing));
+        rows.extend(last);
         Shown { rows, cursor }
     }
 
-    /// Returns a message of the interface, or else the status.
-    fn last_row(&self, drawing: Drawing<'_>) -> Row {
-        match (&self.message, &self.session) {
-            (Some(message), _) => drawing.row(&[(message.role, &agent::one_line(&message.text))]),
-            (None, Some(session)) => status::status(session, drawing.look),
-            (None, None) => drawing.row(&[(Role::Dim, "opening the session …")]),
+    /// Returns the status in at most `most` rows, with a message of the interface in place of the
+    /// first.
+    fn last_rows(&self, drawing: Drawing<'_>, most: usize) -> Vec<Row> {
+        let mut rows = match &self.session {
+            Some(session) => status::status(session, drawing.look, most),
+            None => vec![drawing.row(&[(Role::Dim, "opening the session …")])],
+        };
+        // In place of a row, so that nothing above moves.
+        if let (Some(message), Some(row)) = (&self.message, rows.first_mut()) {
+            *row = drawing.row(&[(message.role, &agent::one_line(&message.text))]);
         }
+        rows
     }
 
     /// Returns the composer and one word, for a screen that is too small for more.

@@ -65,6 +65,9 @@ pub trait Host: Send + Sync {
     /// Adds a message to the history.
     async fn remember(&self, entry: Entry) -> Result<(), String>;
 
+    /// Keeps for later runs whether the list of sessions shows those of all directories.
+    async fn keep_scope(&self, everywhere: bool) -> Result<(), String>;
+
     /// Reads the clipboard.
     async fn clipboard(&self) -> Result<Clip, String>;
 

@@ -3,7 +3,7 @@
 use super::request::PromptId;
 use crate::composer::Entry;
 use agent::{
-    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState,
+    Checkpoint, Credentials, Glance, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState,
     SlashCommand, TurnError,
 };
 use system::AbsPath;
@@ -21,8 +21,15 @@ pub enum Reply {
     Settled(PromptId, Result<PromptOutcome, TurnError>),
     /// The models that can be chosen, the default first, and whether each has credentials.
     Models(Vec<(ModelInfo, Credentials)>),
-    /// Sessions, the last used first or the best match first, with an excerpt for each match.
-    Sessions(Vec<ListedSession>),
+    /// Sessions, the last used first or the best match first.
+    Sessions {
+        /// The sessions, with an excerpt for each match.
+        sessions: Vec<ListedSession>,
+        /// Whether there are more than these.
+        more: bool,
+    },
+    /// How a session of the list ended.
+    Glance(SessionId, Glance),
     /// The turns that changed files.
     Turns(Vec<Checkpoint>),
     /// The events of a subagent's session so far.

@@ -13,9 +13,9 @@ use crate::{
     },
 };
 use agent::{
-    Checkpoint, Choice, CommandGroup, Content, Credentials, Description, Diff, Mode, ModelInfo,
+    Checkpoint, Choice, CommandGroup, Content, Cost, Credentials, Description, Diff, Glance, Mode, ModelInfo,
     PermissionMode, PermissionRequest, Question, SessionControls, SessionId, SessionRecord, SessionState,
-    SessionTimes, SlashCommand, ToolContent, ToolKind, TurnError,
+    SessionTimes, SessionTotals, SlashCommand, ToolContent, ToolKind, TurnEnd, TurnError,
 };
 use serde_json::json;
 use system::AbsPath;
@@ -33,6 +33,7 @@ pub(super) fn opened(text: &str) -> Reply {
         model: text.to_owned(),
         effort: None,
         title: Some(text.to_owned()),
+        branch: Some(text.to_owned()),
         additional_directories: Vec::new(),
         sandbox: text.to_owned(),
         busy: false,
@@ -115,11 +116,18 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         additional_directories: Vec::new(),
         controls,
         title: Some(owned()),
+        branch: Some(owned()),
+        totals: SessionTotals { turns: 2, cost: Some(Cost(1)) },
         times: SessionTimes { created_at: 0, updated_at: 0 },
         last_seq: 1,
         archived: false,
     };
     let session = ListedSession { record, excerpt: Some(owned()) };
+    let glance = Glance {
+        prompt: Some(owned()),
+        answer: Some(owned()),
+        end: Some(TurnEnd::Failed(owned())),
+    };
     let model = ModelInfo {
         id: owned(),
         name: owned(),
@@ -135,7 +143,8 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         Reply::History(vec![(entry, true)]),
         Reply::Files(vec![owned(), format!("{text}.rs")]),
         Reply::Models(vec![(model, Credentials::Missing)]),
-        Reply::Sessions(vec![session]),
+        Reply::Sessions { sessions: vec![session], more: true },
+        Reply::Glance(SessionId(owned()), glance),
         Reply::Turns(vec![Checkpoint { turn: 1, prompt: owned(), files: vec![path(text)] }]),
         Reply::SubagentTranscript(events(text)),
         Reply::Image(Box::new(Attachment { mime_type: owned(), data: String::new(), width: 1, height: 1 })),

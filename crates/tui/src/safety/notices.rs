@@ -25,6 +25,7 @@ fn app(notify: bool) -> App {
         enter_steers: true,
         animation: false,
         notify,
+        everywhere: false,
         plain_because: None,
     };
     let mut app = App::new(options, (80, 24), FirstMessage::default());

@@ -52,6 +52,7 @@ impl Stage {
             enter_steers: true,
             animation: true,
             notify: true,
+            everywhere: false,
             plain_because: None,
         };
         let rendering = Rendering { colours: Colours::True, ..Rendering::default() };

@@ -71,6 +71,7 @@ impl<'a> Stage<'a> {
             enter_steers: true,
             animation: false,
             notify: false,
+            everywhere: false,
             plain_because: None,
         };
         let app = App::new(options, (columns, rows), FirstMessage::default());
@@ -84,6 +85,7 @@ impl<'a> Stage<'a> {
             model: "lab/model".to_owned(),
             effort: None,
             title: None,
+            branch: None,
             additional_directories: Vec::new(),
             sandbox: String::new(),
             busy: false,

@@ -1,6 +1,8 @@
 //! The lists to choose from: sessions, models, modes, themes and turns to go back to.
 
 mod items;
+#[cfg(test)]
+mod tests;
 
 use super::{App, Overlay, effect::Effect};
 use crate::{
@@ -10,10 +12,12 @@ use crate::{
     },
     keys::Action,
     picker::{How, Item, Outcome, Picker},
+    screens::frame::Screen,
     theme::Theme,
     transcript::{Body, Cell},
 };
-use agent::{Checkpoint, Credentials, ModelInfo, PermissionMode, RewindTarget};
+use agent::{Checkpoint, Credentials, Glance, ModelInfo, PermissionMode, RewindTarget, SessionId};
+use std::collections::{HashMap, HashSet};
 
 /// A list with what its rows stand for.
 pub(super) struct List {
@@ -23,12 +27,21 @@ pub(super) struct List {
 
 /// What the rows of a list stand for, in their order.
 enum Rows {
-    Sessions(Vec<ListedSession>),
+    Sessions(Sessions),
     Models(Vec<ModelInfo>),
     PermissionModes,
     Themes,
     /// The turns that a rewind goes back to.
     Turns(Vec<RewindTarget>),
+}
+
+/// The sessions of a list, and how those that were selected ended.
+#[derive(Default)]
+struct Sessions {
+    listed: Vec<ListedSession>,
+    glances: HashMap<SessionId, Glance>,
+    /// Those whose glance was asked for.
+    asked: HashSet<SessionId>,
 }
 
 /// The rows of a page in plain mode.
@@ -49,12 +62,15 @@ impl App {
                 (How::Rename, "rename"),
                 (How::Archive, "archive"),
             ])
-            .scopes(["this directory", "all"], usize::from(self.everywhere))
+            .scopes(["this folder", "all"], usize::from(self.options.everywhere))
             .flexible(1)
+            // Cost, turns, model, branch: when, what and where stay longest.
+            .leaves_out([5, 3, 4, 2])
+            .numbers([3, 5])
             .searches()
             .empty("no session matches")
             .query_of(words);
-        self.show(picker, Rows::Sessions(Vec::new()), None);
+        self.show(picker, Rows::Sessions(Sessions::default()), None);
         vec![self.query_sessions()]
     }
 
@@ -63,23 +79,49 @@ impl App {
             Overlay::List(list) => list.picker.query().to_owned(),
             _ => String::new(),
         };
-        Effect::Request(Request::ListSessions { words, everywhere: self.everywhere })
+        Effect::Request(Request::ListSessions { words, everywhere: self.options.everywhere })
     }
 
-    pub(super) fn sessions_listed(&mut self, sessions: Vec<ListedSession>) {
+    pub(super) fn sessions_listed(&mut self, listed: Vec<ListedSession>, more: bool) -> Vec<Effect> {
         let open = self.session.as_ref().map(|session| session.id.clone());
-        let (today, everywhere) = (self.today, self.everywhere);
-        let Overlay::List(list) = &mut self.overlay else { return };
-        let Rows::Sessions(rows) = &mut list.rows else { return };
+        let (today, everywhere) = (self.today, self.options.everywhere);
+        let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
+        let Rows::Sessions(sessions) = &mut list.rows else { return Vec::new() };
         let item = |session: &ListedSession| {
             let mut item = items::session(session, today, everywhere);
             item.marked = open.as_ref() == Some(&session.record.id);
+            let glance = sessions.glances.get(&session.record.id);
+            item.preview = items::preview(session, glance, &self.options.look);
             item
         };
-        list.picker.set_items(sessions.iter().map(item).collect());
+        list.picker.set_items(listed.iter().map(item).collect());
         list.picker.set_loading(false);
-        *rows = sessions;
+        list.picker.set_more(more);
+        sessions.listed = listed;
         self.say_list();
+        self.look_at_selected().into_iter().collect()
+    }
+
+    /// Asks how the selected session ended, once.
+    fn look_at_selected(&mut self) -> Option<Effect> {
+        if self.options.screen == Screen::Plain {
+            return None;
+        }
+        let Overlay::List(list) = &mut self.overlay else { return None };
+        let Rows::Sessions(sessions) = &mut list.rows else { return None };
+        let id = &sessions.listed.get(list.picker.index()?)?.record.id;
+        sessions.asked.insert(id.clone()).then(|| Effect::Request(Request::Glance(id.clone())))
+    }
+
+    /// Shows how a session of the list ended.
+    pub(super) fn glanced(&mut self, id: SessionId, glance: Glance) {
+        let Overlay::List(list) = &mut self.overlay else { return };
+        let Rows::Sessions(sessions) = &mut list.rows else { return };
+        for (index, session) in sessions.listed.iter().enumerate().filter(|(_, row)| row.record.id == id) {
+            let preview = items::preview(session, Some(&glance), &self.options.look);
+            list.picker.set_preview(index, preview);
+        }
+        sessions.glances.insert(id, glance);
     }
 
     /// Asks for the models; they are shown when they come.
@@ -188,10 +230,12 @@ impl App {
     pub(super) fn in_list(&mut self, action: Action) -> Vec<Effect> {
         let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
         match list.picker.act(action) {
-            Outcome::Ignored | Outcome::Changed => Vec::new(),
+            Outcome::Ignored => Vec::new(),
+            Outcome::Changed => self.look_at_selected().into_iter().collect(),
             Outcome::Scope(scope) => {
-                self.everywhere = scope > 0;
-                vec![self.query_sessions()]
+                self.options.everywhere = scope > 0;
+                let keep = Request::KeepScope { everywhere: self.options.everywhere };
+                vec![Effect::Request(keep), self.query_sessions()]
             }
             Outcome::Closed => {
                 self.overlay = Overlay::None;
@@ -205,7 +249,7 @@ impl App {
     fn renamed(&mut self, index: usize, title: String) -> Vec<Effect> {
         let Overlay::List(list) = &self.overlay else { return Vec::new() };
         let Rows::Sessions(sessions) = &list.rows else { return Vec::new() };
-        let Some(session) = sessions.get(index) else { return Vec::new() };
+        let Some(session) = sessions.listed.get(index) else { return Vec::new() };
         let rename = Request::Rename { id: session.record.id.clone(), title };
         vec![Effect::Request(rename), self.query_sessions()]
     }
@@ -215,7 +259,9 @@ impl App {
         let mut close = true;
         let request = match (&list.rows, how) {
             (Rows::Sessions(sessions), how) => {
-                let Some(ListedSession { record, .. }) = sessions.get(index) else { return Vec::new() };
+                let Some(ListedSession { record, .. }) = sessions.listed.get(index) else {
+                    return Vec::new();
+                };
                 let id = record.id.clone();
                 match how {
                     How::Open | How::Default if self.choosing => Request::Open(Which::First(Some(id))),
@@ -261,7 +307,7 @@ impl App {
 
     /// In plain mode, prints the first rows of the list.
     fn say_list(&mut self) {
-        if self.options.screen == crate::screens::frame::Screen::Plain {
+        if self.options.screen == Screen::Plain {
             self.plain.page = 0;
             self.say_page();
         }
