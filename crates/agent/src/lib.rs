@@ -56,7 +56,7 @@ pub use event::item::{
     read_arguments,
 };
 pub use event::mode::{Mode, PermissionMode, UnknownMode};
-pub use event::permission::PermissionOutcome;
+pub use event::permission::{CallPlace, PermissionOutcome};
 pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};
 pub use event::shell::{ShellEnding, ShellUpdate};
@@ -68,7 +68,7 @@ pub use event::swarm::{
     SwarmEvent, SwarmState,
 };
 pub use event::task::{Task, TaskStatus, plan_of, task_tree};
-pub use event::tool_call::{LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
+pub use event::tool_call::{CommandPlace, LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
 pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use event::{
     ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd, UsageUpdate,

@@ -121,6 +121,7 @@ pub(crate) fn request(mut request: PermissionRequest) -> PermissionRequest {
     show(&mut request.description.title);
     show(&mut request.question);
     show(&mut request.brief);
+    request.place.facts.iter_mut().for_each(show);
     show(&mut request.grant_label);
     for content in &mut request.content {
         if let ToolContent::Content(Content::Text(text)) = content {
@@ -249,6 +250,7 @@ mod tests {
             },
             question: EVIL.to_owned(),
             brief: EVIL.to_owned(),
+            place: crate::CallPlace { directory: None, facts: vec![EVIL.to_owned()] },
             content: vec![ToolContent::Content(Content::text(EVIL))],
             id: "tool_0".into(),
             name: "bash".to_owned(),
@@ -257,7 +259,13 @@ mod tests {
         });
         assert_eq!(question.raw_input["command"], crate::one_line(EVIL));
         let ToolContent::Content(Content::Text(block)) = &question.content[0] else { panic!() };
-        for text in [&question.description.title, &question.question, &question.brief, block] {
+        for text in [
+            &question.description.title,
+            &question.question,
+            &question.brief,
+            &question.place.facts[0],
+            block,
+        ] {
             assert_eq!(*text, crate::one_line(EVIL));
         }
         let raw_input = Some(json!({ "command": EVIL, "content": "a\r\nb" }));

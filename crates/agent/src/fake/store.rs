@@ -2,8 +2,8 @@
 
 use crate::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, SearchHit, SearchQuery,
-    SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, SessionTimes, SessionTotals,
-    StoreError, excerpt, fake::FakeMemories, searched_text, words,
+    SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, SessionTimes,
+    SessionTotals, StoreError, excerpt, fake::FakeMemories, searched_text, words,
 };
 use async_trait::async_trait;
 use std::{

@@ -7,9 +7,9 @@ mod start;
 pub(crate) mod task;
 
 use crate::{
-    Checkpoint, ClientServer, Glance, Lease, ListQuery, Memories, Models, NewSession, PermissionMode, RuntimeOptions,
-    SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord,
-    SessionState, SessionStore, StoreError, Surface, ToolProviders,
+    Checkpoint, ClientServer, Glance, Lease, ListQuery, Memories, Models, NewSession, PermissionMode,
+    RuntimeOptions, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
+    SessionPage, SessionRecord, SessionState, SessionStore, StoreError, Surface, ToolProviders,
     checkpoint::Timeline,
     client::display,
     client::pages::EventPages,

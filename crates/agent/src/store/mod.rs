@@ -5,7 +5,8 @@ pub(crate) mod search;
 pub(crate) mod timed;
 
 use crate::{
-    ContentHash, Cost, Effort, Memories, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent, SessionId,
+    ContentHash, Cost, Effort, Memories, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent,
+    SessionId,
 };
 use async_trait::async_trait;
 use std::{fmt, sync::Arc};

@@ -9,8 +9,8 @@ use crate::{
     stored::{self, Unreadable},
 };
 use agent::{
-    Archived, Cost, ListQuery, SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord, SessionTimes,
-    SessionTotals, StoreError,
+    Archived, Cost, ListQuery, SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord,
+    SessionTimes, SessionTotals, StoreError,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use system::AbsPath;

@@ -8,7 +8,9 @@ use super::{
     lease::{TAKE, refuse_while_held, take},
 };
 use crate::stored;
-use agent::{Effort, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, SessionTotals, StoreError};
+use agent::{
+    Effort, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, SessionTotals, StoreError,
+};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use system::AbsPath;
 

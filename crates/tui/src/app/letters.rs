@@ -117,7 +117,7 @@ impl App {
                 }
                 self.drop_images();
             }
-            Reply::Models(models) => self.models_listed(models),
+            Reply::Models { models, complete } => self.models_listed(models, complete),
             Reply::Sessions { sessions, more } => return self.sessions_listed(sessions, more),
             Reply::Glance(id, glance) => self.glanced(id, glance),
             Reply::Turns(turns) => self.turns_listed(&turns),

@@ -157,6 +157,7 @@ fn permission() -> Asked {
         },
         question: "Run rm -rf build?".to_owned(),
         brief: "Run this?".to_owned(),
+        place: agent::CallPlace::default(),
         content: Vec::new(),
         raw_input: serde_json::json!({"command": "rm -rf build"}),
         grant_label: "`rm …` in this session".to_owned(),
@@ -355,6 +356,63 @@ fn plain_mode_asks_in_words_and_writes_no_control_character() {
     person.frame();
     let said = person.committed.join("\n");
     assert!(said.chars().all(|char| !char.is_control() || char == '\n'), "{said:?}");
+}
+
+#[test]
+fn a_change_that_waits_shows_at_least_five_rows_of_it_at_80_by_24() {
+    for screen in [Screen::Inline, Screen::Full] {
+        let mut person = Person::at(screen, (80, 24));
+        person.turn_begins();
+        let Asked::Permission(request) = permission() else { return };
+        let text = |mark: &str| (0..40).map(|at| format!("line {at}{mark}\n")).collect::<String>();
+        let diff = agent::Diff {
+            path: AbsPath::new("/w/shop/src/page.rs").expect("an absolute path"),
+            old_text: Some(text("")),
+            new_text: Some(text("!")),
+        };
+        let request = PermissionRequest {
+            name: "file_edit".to_owned(),
+            description: Description {
+                title: "Edit src/page.rs".to_owned(),
+                kind: ToolKind::Edit,
+                locations: Vec::new(),
+            },
+            brief: "Write src/page.rs? Each write needs approval in this mode (argus).".to_owned(),
+            content: vec![agent::ToolContent::Diff(diff)],
+            ..request
+        };
+        person.letter(Letter::Asked(AskId(1), Box::new(Asked::Permission(request))));
+        let live = person.live();
+        let changed = live.lines().filter(|line| line.contains("− line") || line.contains("+ line")).count();
+        assert!(changed >= 5, "{live}");
+        assert!(live.contains("more rows (v shows all)") && live.contains("guardian"), "{live}");
+        let below = live.lines().skip_while(|line| !line.starts_with('─')).count();
+        assert!(below <= 18, "it leaves what led to it: {live}");
+    }
+}
+
+#[test]
+fn a_running_command_says_where_it_runs() {
+    let mut person = Person::new();
+    person.turn_begins();
+    let call = |status| {
+        let mut update = agent::ToolCallUpdate::of("tool_0".into(), "bash").status(status);
+        update.display.title = Some("Run cargo test".to_owned());
+        update
+    };
+    person.event(SessionEvent::ToolCall(call(agent::ToolStatus::Pending)));
+    let mut started = call(agent::ToolStatus::InProgress);
+    started.display.place = Some(agent::CommandPlace::Sandbox);
+    person.event(SessionEvent::ToolCall(started));
+    let row = |live: String| live.lines().find(|line| line.contains("cargo test")).map(str::to_owned);
+    let begins = row(person.live()).unwrap_or_default();
+    assert!(begins.ends_with("  sandbox"), "{begins}");
+    person.waits(Duration::from_secs(14));
+    let later = row(person.live()).unwrap_or_default();
+    assert!(later.ends_with("  sandbox · 14 s"), "{later}");
+    person.event(SessionEvent::ToolCall(call(agent::ToolStatus::Completed)));
+    person.frame();
+    assert!(person.committed.iter().any(|line| line.ends_with("  14 s")), "{:?}", person.committed);
 }
 
 fn any_key() -> impl Strategy<Value = Key> {

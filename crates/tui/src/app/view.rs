@@ -15,6 +15,8 @@ use work::Drawing;
 
 /// The rows below the transcript from which a narrow screen has two for the status.
 const ROOMY: usize = 8;
+/// The rows that a question leaves to what led to it.
+const ROWS_BEFORE_A_QUESTION: usize = 6;
 /// The smallest screen that gets more than a composer and a word.
 const SMALLEST: (usize, u16) = (20, 6);
 
@@ -43,13 +45,9 @@ impl App {
 
     /// Returns the finished rows and the live region below them.
     fn inline(&mut self, rows: usize) -> Frame {
-        let most = match self.overlay {
-            Overlay::List(_) | Overlay::Keys(_) => rows,
-            _ => (rows / 2).max(usize::from(SMALLEST.1) - 1),
-        };
         // At least a row of the unfinished text is shown above.
-        let lower = self.lower(most.saturating_sub(1));
-        let room = most.saturating_sub(lower.rows.len());
+        let lower = self.lower(self.most(rows).saturating_sub(1));
+        let room = half(rows).saturating_sub(lower.rows.len());
         let step = self.step(&self.options.look.clone(), room.max(1));
         let mut live = step.tail;
         let above = live.len();
@@ -57,13 +55,19 @@ impl App {
         Frame { commit: step.commit, live, cursor: below(lower.cursor, above) }
     }
 
+    /// Returns the most rows below the transcript: half of the screen, all of it for a list, and for
+    /// a question as many as leave a few of what led to it.
+    fn most(&self, rows: usize) -> usize {
+        match self.overlay {
+            Overlay::List(_) | Overlay::Keys(_) => rows,
+            _ if self.asks.is_empty() => half(rows),
+            _ => half(rows).max(rows.saturating_sub(ROWS_BEFORE_A_QUESTION)),
+        }
+    }
+
     /// Returns the whole screen: the transcript, and below it the composer.
     fn full(&mut self, rows: usize) -> Frame {
-        let most = match self.overlay {
-            Overlay::List(_) | Overlay::Keys(_) => rows,
-            _ => (rows / 2).max(usize::from(SMALLEST.1) - 1),
-        };
-        let lower = self.lower(most);
+        let lower = self.lower(self.most(rows));
         let room = rows.saturating_sub(lower.rows.len());
         let (look, now) = (&self.options.look, self.now);
         let (transcript, highlighter) = (&self.transcript, &self.highlighter);
@@ -169,6 +173,11 @@ impl App {
         }
         Frame { commit: Vec::new(), live, cursor: composer.cursor }
     }
+}
+
+/// Returns half of the rows of a screen, and no fewer than the smallest one has.
+fn half(rows: usize) -> usize {
+    (rows / 2).max(usize::from(SMALLEST.1) - 1)
 }
 
 /// Moves a cursor down by rows that were put above it.

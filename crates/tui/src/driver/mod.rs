@@ -1,6 +1,7 @@
 //! Carries out what the interface asks of the runtime, on the runtime's thread.
 
 pub mod host;
+mod models;
 pub mod reply;
 pub mod request;
 
@@ -161,14 +162,7 @@ impl Driver {
 
     async fn without_session(&self, request: Request) {
         match request {
-            Request::ListModels => {
-                let models = self.runtime.models();
-                let with_credentials = |model: agent::ModelInfo| {
-                    let credentials = models.credentials(&model.id);
-                    (model, credentials)
-                };
-                self.reply(Reply::Models(models.list().into_iter().map(with_credentials).collect()));
-            }
+            Request::ListModels => self.list_models(),
             Request::ListSessions { words, everywhere } => self.list(&words, everywhere).await,
             Request::KeepScope { everywhere } => self.report(self.host.keep_scope(everywhere).await),
             // Without an answer the list lacks its preview, and nothing else.
@@ -382,6 +376,19 @@ impl Driver {
         if let Some(open) = self.open.take() {
             open.session.close().await;
         }
+    }
+
+    /// Lists the models that are known, and again once servers on this machine were looked for.
+    fn list_models(&self) {
+        let (models, host) = (Arc::clone(self.runtime.models()), Arc::clone(&self.host));
+        let mailbox = self.mailbox.clone();
+        tokio::spawn(async move {
+            let known = models::listed(models.as_ref(), host.as_ref()).await;
+            mailbox.push(Letter::Reply(Box::new(Reply::Models { models: known, complete: false })));
+            models.look_again().await;
+            let found = models::listed(models.as_ref(), host.as_ref()).await;
+            mailbox.push(Letter::Reply(Box::new(Reply::Models { models: found, complete: true })));
+        });
     }
 
     async fn list(&self, words: &str, everywhere: bool) {

@@ -43,6 +43,8 @@ pub(super) struct Columns {
     pub(super) flexible: usize,
     /// Those that are left out next, in this order, before the others from the right.
     pub(super) left_out: Vec<usize>,
+    /// Those that are shown whole or not at all.
+    pub(super) uncut: Vec<usize>,
     /// Those that are aligned at the right.
     pub(super) numbers: Vec<usize>,
 }
@@ -50,7 +52,7 @@ pub(super) struct Columns {
 impl Columns {
     /// Returns the widths of the columns of these rows; 0 for a column that is left out.
     ///
-    /// No column but the flexible one takes more than a quarter of a row.
+    /// No column but the flexible one and uncut ones takes more than a quarter of a row.
     pub(super) fn widths(&self, items: &[&Item], look: &Look) -> Vec<usize> {
         let flexible = self.flexible;
         let many = items.iter().map(|item| item.columns.len()).max().unwrap_or(0);
@@ -60,7 +62,10 @@ impl Columns {
             cells.map(|cell| look.measure.text(&agent::one_line(cell))).max().unwrap_or(0)
         };
         let most = (room / 4).max(LEAST);
-        let limited = |column| if column == flexible { natural(column) } else { natural(column).min(most) };
+        let limited = |column| match column == flexible || self.uncut.contains(&column) {
+            true => natural(column),
+            false => natural(column).min(most),
+        };
         let mut widths: Vec<_> = (0..many).map(limited).collect();
         let used = |widths: &[usize]| -> usize {
             let shown = widths.iter().filter(|width| **width > 0).count();

@@ -167,6 +167,13 @@ impl Picker {
         self
     }
 
+    /// Sets which columns are shown whole or not at all.
+    #[must_use]
+    pub fn uncut(mut self, columns: impl Into<Vec<usize>>) -> Self {
+        self.columns.uncut = columns.into();
+        self
+    }
+
     /// Sets which columns have numbers, which are aligned at the right.
     #[must_use]
     pub fn numbers(mut self, columns: impl Into<Vec<usize>>) -> Self {

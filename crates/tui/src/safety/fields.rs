@@ -8,12 +8,12 @@ use crate::{
     },
     composer::{Entry, EntryPart},
     driver::{
-        reply::{Attachment, ListedSession, OpenedSession, Reply},
+        reply::{Attachment, ListedSession, ModelKey, OpenedSession, Reply},
         request::PromptId,
     },
 };
 use agent::{
-    Checkpoint, Choice, CommandGroup, Content, Cost, Credentials, Description, Diff, Glance, Mode, ModelInfo,
+    CallPlace, Checkpoint, Choice, CommandGroup, Content, Cost, Description, Diff, Glance, Mode, ModelInfo,
     PermissionMode, PermissionRequest, Question, SessionControls, SessionId, SessionRecord, SessionState,
     SessionTimes, SessionTotals, SlashCommand, ToolContent, ToolKind, TurnEnd, TurnError,
 };
@@ -62,6 +62,7 @@ pub(super) fn permissions(text: &str) -> Vec<Asked> {
             description: Description { title: text.to_owned(), kind, locations: Vec::new() },
             question: text.to_owned(),
             brief: format!("{text}? {text}"),
+            place: CallPlace { directory: Some(path(text)), facts: vec![text.to_owned(), text.to_owned()] },
             content,
             raw_input: json!({ "command": text, text: [text] }),
             grant_label: text.to_owned(),
@@ -123,11 +124,7 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         archived: false,
     };
     let session = ListedSession { record, excerpt: Some(owned()) };
-    let glance = Glance {
-        prompt: Some(owned()),
-        answer: Some(owned()),
-        end: Some(TurnEnd::Failed(owned())),
-    };
+    let glance = Glance { prompt: Some(owned()), answer: Some(owned()), end: Some(TurnEnd::Failed(owned())) };
     let model = ModelInfo {
         id: owned(),
         name: owned(),
@@ -138,11 +135,12 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         abilities: Default::default(),
         dialect: Default::default(),
     };
+    let keys = [ModelKey::From(Some(owned())), ModelKey::Missing(owned())];
     let entry = Entry { parts: vec![EntryPart::Text(owned()), EntryPart::File(owned())] };
     vec![
         Reply::History(vec![(entry, true)]),
         Reply::Files(vec![owned(), format!("{text}.rs")]),
-        Reply::Models(vec![(model, Credentials::Missing)]),
+        Reply::Models { models: keys.map(|key| (model.clone(), key)).into(), complete: false },
         Reply::Sessions { sessions: vec![session], more: true },
         Reply::Glance(SessionId(owned()), glance),
         Reply::Turns(vec![Checkpoint { turn: 1, prompt: owned(), files: vec![path(text)] }]),

@@ -2,11 +2,11 @@
 
 use crate::{
     app::{status::dollars, work::seconds},
-    driver::reply::ListedSession,
+    driver::reply::{ListedSession, ModelKey},
     look::Look,
     picker::Item,
 };
-use agent::{Checkpoint, Credentials, Glance, ModelInfo, StopReason, TurnEnd};
+use agent::{Checkpoint, Glance, ModelInfo, StopReason, TurnEnd};
 use std::time::Duration;
 
 /// Returns the row of a session: when it was last used, its title, branch, turns, model and cost,
@@ -29,7 +29,11 @@ pub(super) fn session(session: &ListedSession, today: i64, everywhere: bool) -> 
 
 /// Returns the preview of a session: what a search found, the last prompt, the last answer with how
 /// its turn ended, and its directory.
-pub(super) fn preview(session: &ListedSession, glance: Option<&Glance>, look: &Look) -> Vec<(String, String)> {
+pub(super) fn preview(
+    session: &ListedSession,
+    glance: Option<&Glance>,
+    look: &Look,
+) -> Vec<(String, String)> {
     let row = |name: &str, text: String| (name.to_owned(), text);
     let mut rows = Vec::new();
     rows.extend(session.excerpt.as_ref().map(|excerpt| row("found", excerpt.clone())));
@@ -68,19 +72,23 @@ fn counted(turns: u64) -> String {
     }
 }
 
-/// Returns the row of a model: its id, context, price and key.
-pub(super) fn model(model: &ModelInfo, credentials: Credentials) -> Item {
+/// Returns the row of a model: its id, context, price, and where its key comes from or the command
+/// that would give one.
+pub(super) fn model(model: &ModelInfo, key: &ModelKey) -> Item {
     let context = match model.limits.context_size {
         0 => String::new(),
-        size => format!("{} k", size / 1_000),
+        size @ ..1_000_000 => format!("{} k", size / 1_000),
+        size if size % 1_000_000 < 100_000 => format!("{} M", size / 1_000_000),
+        size => format!("{}.{} M", size / 1_000_000, size / 100_000 % 10),
     };
     let price = model.price.as_ref().map(|price| format!("${} / ${}", price.rates.input, price.rates.output));
-    let key = match credentials {
-        Credentials::Missing => "no key: tiller setup",
-        Credentials::Present => "key",
-        Credentials::NotNeeded => "",
+    let key = match key {
+        ModelKey::Missing(command) => command.clone(),
+        ModelKey::From(Some(source)) => format!("key: {source}"),
+        ModelKey::From(None) => "key".to_owned(),
+        ModelKey::NotNeeded => String::new(),
     };
-    let mut item = Item::new([model.id.clone(), context, price.unwrap_or_default(), key.to_owned()]);
+    let mut item = Item::new([model.id.clone(), context, price.unwrap_or_default(), key]);
     if let Some(description) = &model.description {
         item.preview.push(("about".to_owned(), description.clone()));
     }

@@ -7,7 +7,7 @@ mod tests;
 use super::{App, Overlay, effect::Effect};
 use crate::{
     driver::{
-        reply::ListedSession,
+        reply::{ListedSession, ModelKey},
         request::{Request, Which},
     },
     keys::Action,
@@ -16,7 +16,7 @@ use crate::{
     theme::Theme,
     transcript::{Body, Cell},
 };
-use agent::{Checkpoint, Credentials, Glance, ModelInfo, PermissionMode, RewindTarget, SessionId};
+use agent::{Checkpoint, Glance, ModelInfo, PermissionMode, RewindTarget, SessionId};
 use std::collections::{HashMap, HashSet};
 
 /// A list with what its rows stand for.
@@ -28,7 +28,7 @@ pub(super) struct List {
 /// What the rows of a list stand for, in their order.
 enum Rows {
     Sessions(Sessions),
-    Models(Vec<ModelInfo>),
+    Models(Vec<(ModelInfo, ModelKey)>),
     PermissionModes,
     Themes,
     /// The turns that a rewind goes back to.
@@ -129,19 +129,36 @@ impl App {
         vec![Effect::Request(Request::ListModels)]
     }
 
-    pub(super) fn models_listed(&mut self, models: Vec<(ModelInfo, Credentials)>) {
+    /// Shows the models, and updates them once servers on this machine were looked for.
+    pub(super) fn models_listed(&mut self, models: Vec<(ModelInfo, ModelKey)>, complete: bool) {
         let current = self.session.as_ref().map(|session| session.controls.model.clone());
-        let picker = Picker::new("model", self.options.bindings.clone())
-            .offers([(How::Open, "this session"), (How::Default, "also as default")])
-            .empty("no model matches; tiller setup adds providers");
-        let item = |(model, credentials): &(ModelInfo, Credentials)| {
-            let mut item = items::model(model, *credentials);
+        let item = |(model, key): &(ModelInfo, ModelKey)| {
+            let mut item = items::model(model, key);
             item.marked = current.as_ref() == Some(&model.id);
             item
         };
         let rows = models.iter().map(item).collect();
-        let models = models.into_iter().map(|(model, _)| model).collect();
+        if complete {
+            // It may have been closed meanwhile.
+            if let Overlay::List(list) = &mut self.overlay
+                && let Rows::Models(listed) = &mut list.rows
+            {
+                list.picker.set_items(rows);
+                list.picker.set_loading(false);
+                *listed = models;
+            }
+            return;
+        }
+        let picker = Picker::new("model", self.options.bindings.clone())
+            .offers([(How::Open, "this session"), (How::Default, "also as default")])
+            .leaves_out([1, 2])
+            .numbers([1])
+            .uncut([3])
+            .empty("no model matches; tiller setup adds providers");
         self.show(picker, Rows::Models(models), Some(rows));
+        if let Overlay::List(list) = &mut self.overlay {
+            list.picker.set_loading(true);
+        }
     }
 
     pub(super) fn list_permission_modes(&mut self) -> Vec<Effect> {
@@ -279,7 +296,12 @@ impl App {
                 }
             }
             (Rows::Models(models), how) => match models.get(index) {
-                Some(model) => Request::SetModel { id: model.id.clone(), default: how == How::Default },
+                Some((model, ModelKey::Missing(command))) => {
+                    let text = format!("there is no key for {}: {command} asks for one", model.id);
+                    self.overlay = Overlay::None;
+                    return self.fail(&text);
+                }
+                Some((model, _)) => Request::SetModel { id: model.id.clone(), default: how == How::Default },
                 None => return Vec::new(),
             },
             (Rows::PermissionModes, _) => match PermissionMode::ALL.get(index) {

@@ -3,21 +3,27 @@
 use crate::{
     app::tests::Person,
     driver::{
-        reply::{ListedSession, Reply},
+        reply::{ListedSession, ModelKey, Reply},
         request::Request,
     },
     input::{Key, KeyCode},
     screens::frame::Screen,
 };
 use agent::{
-    Cost, Glance, Mode, PermissionMode, SessionControls, SessionId, SessionRecord, SessionTimes,
-    SessionTotals, StopReason, TurnEnd,
+    CommandGroup, Cost, Glance, Mode, ModelInfo, ModelLimits, PermissionMode, Price, Rates, SessionControls,
+    SessionEvent, SessionId, SessionRecord, SessionTimes, SessionTotals, SlashCommand, StopReason, TurnEnd,
 };
 use system::AbsPath;
 
 const HOUR: i64 = 3_600_000;
 
-fn listed(id: &str, title: &str, branch: Option<&str>, totals: (u64, Option<u64>), age: i64) -> ListedSession {
+fn listed(
+    id: &str,
+    title: &str,
+    branch: Option<&str>,
+    totals: (u64, Option<u64>),
+    age: i64,
+) -> ListedSession {
     let (turns, cents) = totals;
     let record = SessionRecord {
         id: SessionId(id.to_owned()),
@@ -97,7 +103,8 @@ fn a_session_shows_age_title_branch_turns_model_and_cost_and_the_selected_one_ho
 
 #[test]
 fn the_columns_of_sessions_are_cut_to_the_width() {
-    let rows = |columns: u16| -> Vec<String> { person(columns).live().lines().take(2).map(str::to_owned).collect() };
+    let rows =
+        |columns: u16| -> Vec<String> { person(columns).live().lines().take(2).map(str::to_owned).collect() };
     insta::assert_debug_snapshot!([140, 60, 40].map(rows), @r#"
     [
         [
@@ -138,4 +145,93 @@ fn a_run_begins_with_the_scope_of_the_one_before() {
     let listing = Request::ListSessions { words: String::new(), everywhere: true };
     assert_eq!(person.requests(), [listing]);
     assert!(person.live().contains("all · tab: this folder · 0 of 0"));
+}
+
+fn model(id: &str, context: u64, price: Option<(f64, f64)>) -> ModelInfo {
+    let rates = |(input, output)| Rates { input, output, cache_read: None, cache_write: None };
+    ModelInfo {
+        id: id.to_owned(),
+        limits: ModelLimits { context_size: context, ..ModelLimits::default() },
+        price: price.map(|price| Price { rates: rates(price), long: None }),
+        ..ModelInfo::default()
+    }
+}
+
+/// Asks for the list of models, which a session's own command opens.
+fn ask_for_models(person: &mut Person) {
+    let command = SlashCommand {
+        name: "model".into(),
+        description: "Choose the model.".into(),
+        hint: None,
+        group: CommandGroup::BuiltIn,
+    };
+    person.event(SessionEvent::Commands(vec![command]));
+    person.says("/model");
+}
+
+fn models(local: bool, complete: bool) -> Reply {
+    let key = |name: &str| ModelKey::From(Some(name.to_owned()));
+    let mut models = vec![
+        (model("anthropic/claude-sonnet-4-5", 200_000, Some((3.0, 15.0))), key("ANTHROPIC_API_KEY")),
+        (model("gemini/gemini-3-pro", 1_000_000, Some((2.0, 12.0))), key("keyring")),
+        (
+            model("openai/gpt-5.6-sol", 400_000, Some((1.25, 10.0))),
+            ModelKey::Missing("tiller auth login openai".to_owned()),
+        ),
+    ];
+    if local {
+        models.insert(2, (model("local/qwen3:8b", 32_768, None), ModelKey::NotNeeded));
+    }
+    Reply::Models { models, complete }
+}
+
+#[test]
+fn models_show_context_price_and_where_the_key_comes_from_and_servers_that_are_found_later() {
+    let mut person = Person::new();
+    ask_for_models(&mut person);
+    assert_eq!(person.requests(), [Request::ListModels]);
+    person.reply(models(false, false));
+    assert!(person.live().contains("reading…"), "{}", person.live());
+    person.press(Key::plain(KeyCode::Down));
+    person.reply(models(true, true));
+    let trimmed: String = person.live().lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    insta::assert_snapshot!(trimmed, @r#"
+    model >                                                                   2 of 4
+      anthropic/claude-sonnet-4-5  200 k  $3 / $15     key: ANTHROPIC_API_KEY
+    ▸ gemini/gemini-3-pro            1 M  $2 / $12     key: keyring
+      local/qwen3:8b                32 k
+      openai/gpt-5.6-sol           400 k  $1.25 / $10  tiller auth login openai
+    enter this session · ctrl+s also as default · esc back
+    "#);
+    person.press(Key::ctrl('s'));
+    let id = "gemini/gemini-3-pro".to_owned();
+    assert_eq!(person.requests(), [Request::SetModel { id, default: true }], "the selected one stays");
+    // What is found after the list was closed opens nothing.
+    person.reply(models(true, true));
+    assert!(!person.live().contains("qwen3"));
+}
+
+#[test]
+fn a_model_without_a_key_is_not_chosen_and_the_command_is_named() {
+    let mut person = Person::new();
+    ask_for_models(&mut person);
+    person.reply(models(false, false));
+    person.requests();
+    person.press(Key::plain(KeyCode::Up));
+    person.press(Key::plain(KeyCode::Enter));
+    assert_eq!(person.requests(), []);
+    assert!(person.live().contains("there is no key for openai/gpt-5.6-sol: tiller auth login openai"));
+}
+
+#[test]
+fn a_narrow_list_of_models_keeps_the_key() {
+    let mut person = Person::at(Screen::Inline, (60, 24));
+    ask_for_models(&mut person);
+    person.reply(models(false, false));
+    let live = person.live();
+    assert!(
+        live.contains("anthropic/claude-sonnet-4-5") && live.contains("key: ANTHROPIC_API_KEY"),
+        "{live}"
+    );
+    assert!(!live.contains("200 k"), "{live}");
 }
