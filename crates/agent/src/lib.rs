@@ -83,7 +83,7 @@ pub use goal::{GoalChange, GoalError};
 pub use history::History;
 pub use history::glance::Glance;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
-pub use input::commands::commands;
+pub use input::commands::{commands, own_command};
 pub use limits::{
     ANSWER_BYTES, ContextLimits, Limits, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, SUBAGENT_RESULT_CHARS,
     SubagentLimits, ToolLimits,
@@ -126,7 +126,9 @@ pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionPage, SessionRecord,
     SessionStore, SessionTimes, SessionTotals, StoreError,
 };
+pub use text::colours::{Colours, Ink, Run};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};
+pub use text::file_uri::file_uri_path;
 pub use text::json_bytes::json_bytes;
 pub use text::panic::panic_text;
 pub use text::redact::Redactor;

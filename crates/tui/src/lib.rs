@@ -24,6 +24,7 @@ pub mod panel;
 pub mod picker;
 pub mod run;
 pub mod screens;
+pub mod settings;
 pub mod shown;
 pub mod terminal;
 pub mod text;
@@ -32,3 +33,5 @@ pub mod transcript;
 
 #[cfg(test)]
 mod safety;
+#[cfg(test)]
+mod sketches;

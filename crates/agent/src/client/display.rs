@@ -5,7 +5,7 @@
 //! reads, is unchanged. Diffs are shown exactly as they will be written.
 
 use crate::{
-    CompactionStep, Content, Item, LiveOutput, MessageId, PermissionRequest, PlanEntry, Reasoning,
+    Colours, CompactionStep, Content, Item, LiveOutput, MessageId, PermissionRequest, PlanEntry, Reasoning,
     SessionEvent, SessionRecord, SubagentState, SwarmEvent, Text, ToolCallId, ToolCallUpdate, ToolContent,
     ToolStatus, TurnEnd,
     text::sanitise::{Sanitiser, escape_only, escaped, is_plain, sanitise},
@@ -91,7 +91,8 @@ impl Cleaner {
     fn output(&self, update: &mut ToolCallUpdate) {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(LiveOutput::Text(text)) = &mut update.output {
-            *text = outputs.entry(update.id.clone()).or_default().push(text);
+            let sanitiser = outputs.entry(update.id.clone()).or_default();
+            *text = update.colours.sanitise(sanitiser, text);
         }
         if update.status.is_some_and(ToolStatus::is_final) {
             outputs.remove(&update.id);
@@ -136,8 +137,13 @@ fn clean_call(update: &mut ToolCallUpdate) {
     update.display.raw_input.iter_mut().for_each(show_value);
     update.display.title.iter_mut().for_each(clean);
     update.display.content.iter_mut().flatten().for_each(clean_content);
-    if let Some(result) = &mut update.result {
-        clean(&mut result.text);
+    if let Some(result) = &mut update.result
+        && !result.text.bytes().all(is_plain)
+    {
+        // The colours are those of the live output, if there is one.
+        let mut none = Colours::default();
+        let colours = if update.output.is_none() { &mut update.colours } else { &mut none };
+        result.text = colours.sanitise(&mut Sanitiser::default(), &result.text);
     }
 }
 

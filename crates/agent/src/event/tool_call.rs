@@ -5,6 +5,7 @@ use super::{
     ids::ToolCallId,
     item::ToolResult,
 };
+use crate::text::colours::Colours;
 use serde_json::Value;
 use system::{AbsPath, ExitStatus};
 
@@ -23,6 +24,8 @@ pub struct ToolCallUpdate {
     pub result: Option<ToolResult>,
     /// New output of its command, if no terminal of the client shows it. Live only.
     pub output: Option<LiveOutput>,
+    /// The colours of the text of `output`, else of the text of `result`.
+    pub colours: Colours,
 }
 
 /// What clients display of a call. Only the fields that are set change.
@@ -92,6 +95,7 @@ impl ToolCallUpdate {
             display: ToolCallDisplay::default(),
             result: None,
             output: None,
+            colours: Colours::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Converts formats 1 to 8 to the domain. Errors are sentences about what is damaged.
 
-use super::v1;
+use super::{colours, v1};
 use agent::{
     Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange, Goal, Item,
     Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
@@ -219,6 +219,7 @@ fn tool_call(update: v1::ToolCall) -> Result<ToolCallUpdate, String> {
             is_error: result.is_error,
         }),
         output: None,
+        colours: colours::read(update.colours),
     })
 }
 

@@ -4,7 +4,10 @@
 //! It performs no I/O and reads no clock, so that tests can play any order of keys and events.
 
 mod act;
+mod appearance;
+mod binding;
 pub mod commands;
+mod dropped;
 pub mod effect;
 mod letters;
 mod lists;
@@ -12,10 +15,12 @@ mod plain;
 mod reading;
 mod send;
 pub mod session;
+mod settings;
 mod slips;
 mod status;
 #[cfg(test)]
 mod tests;
+mod themes;
 mod view;
 mod waiting;
 mod work;
@@ -25,14 +30,15 @@ use crate::{
     driver::reply::Attachment,
     highlight::Highlighter,
     keys::{Bindings, KeyReader},
-    limits::{MESSAGE_TIME, NOTIFIED_TITLE},
+    limits::{MESSAGE_TIME, NOTIFIED_TITLE, PROBLEM_TIME},
     look::Look,
     panel::AskQueue,
-    screens::frame::Screen,
+    screens::{frame::Screen, terminal::Switches},
     theme::{Background, Role},
     transcript::{Feed, Transcript, rows::Paint, view::View},
 };
 use agent::SessionId;
+use binding::Binding;
 use effect::{Effect, Occasion};
 use lists::List;
 use reading::Reading;
@@ -50,7 +56,7 @@ pub struct FirstMessage {
 }
 
 /// How the interface looks and behaves, from the user's settings.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AppOptions {
     /// Theme, width and measure.
     pub look: Look,
@@ -66,13 +72,20 @@ pub struct AppOptions {
     pub notify: bool,
     /// Whether the list of sessions shows those of all directories at first.
     pub everywhere: bool,
+    /// How the terminal is used.
+    pub switches: Switches,
     /// A line that plain mode begins with: why it was chosen.
     pub plain_because: Option<String>,
+    /// What is wrong with the settings, although the interface can be used.
+    pub problem: Option<String>,
 }
 
 /// The state of the interface.
 pub struct App {
+    /// What is in force.
     options: AppOptions,
+    /// What the settings said when they were read last.
+    settled: AppOptions,
     rows: u16,
     now: Duration,
     /// The time of day in milliseconds since the epoch.
@@ -110,6 +123,8 @@ pub struct App {
     /// Whether the command line leaves the choice of the first session to the user.
     choosing: bool,
     plain: plain::PlainState,
+    /// Whether the list of sessions shows those of all directories.
+    everywhere: bool,
 }
 
 /// What is shown in place of, or above, the composer.
@@ -120,6 +135,8 @@ enum Overlay {
     None,
     /// A list to choose from.
     List(Box<List>),
+    /// The next keys are bound to an action.
+    Binding(Box<Binding>),
     /// The transcript.
     Transcript(Box<Reading>),
     /// Plan and subagents, with the selected one.
@@ -165,9 +182,17 @@ impl App {
             first,
             choosing: false,
             plain: plain::PlainState::default(),
+            everywhere: options.everywhere,
+            settled: options.clone(),
             options,
         };
         app.resize(columns, rows);
+        if let Some(problem) = app.options.problem.clone() {
+            app.message(Role::Warning, problem);
+        }
+        if let Some(message) = &mut app.message {
+            message.until = PROBLEM_TIME;
+        }
         app
     }
 
@@ -186,8 +211,7 @@ impl App {
         if self.background != background {
             self.background = background;
             let theme = std::mem::take(&mut self.options.look.theme).on(background);
-            self.options.look.theme = theme;
-            self.composer.set_look(self.options.look.clone());
+            self.wear(theme);
         }
     }
 

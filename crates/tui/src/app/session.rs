@@ -17,6 +17,8 @@ pub struct SessionView {
     pub cwd: AbsPath,
     /// What git has checked out there: a branch, or a commit in parentheses.
     pub branch: Option<String>,
+    /// Its other directories.
+    pub additional_directories: Vec<AbsPath>,
     /// What can be chosen for it.
     pub controls: Controls,
     /// Its title, once there is one.
@@ -75,6 +77,7 @@ impl SessionView {
             id,
             cwd,
             branch: state.branch,
+            additional_directories: state.additional_directories,
             controls: Controls {
                 mode: state.mode,
                 permission_mode: state.permission_mode,
@@ -117,6 +120,11 @@ impl SessionView {
             SessionEvent::Swarm(SwarmEvent::State(swarm)) => self.work.agents.clone_from(&swarm.agents),
             _ => {}
         }
+    }
+
+    /// Returns its directories, the own one first.
+    pub fn directories(&self) -> impl Iterator<Item = AbsPath> {
+        std::iter::once(&self.cwd).chain(&self.additional_directories).cloned()
     }
 
     /// Returns how full the model's context is, from 0 to 100, once it is known.

@@ -1,5 +1,8 @@
 //! Conversations with the interface: keys and events go in, rows and effects come out.
 
+mod plain;
+mod settings;
+
 use super::{App, AppOptions, FirstMessage, effect::Effect};
 use crate::{
     client::{
@@ -13,7 +16,10 @@ use crate::{
     input::{Input, Key, KeyCode},
     keys::Bindings,
     look::Look,
-    screens::frame::{Frame, Screen},
+    screens::{
+        frame::{Frame, Screen},
+        terminal::Switches,
+    },
     theme::Theme,
 };
 use agent::{
@@ -33,18 +39,27 @@ pub(super) struct Person {
     committed: Vec<String>,
 }
 
+fn options(screen: Screen) -> AppOptions {
+    AppOptions {
+        look: Look::new(Theme::terminal().without_colour(), 80),
+        bindings: Bindings::default(),
+        screen,
+        enter_steers: true,
+        animation: false,
+        notify: true,
+        everywhere: false,
+        plain_because: None,
+        switches: Switches::default(),
+        problem: None,
+    }
+}
+
 impl Person {
     pub(super) fn at(screen: Screen, size: (u16, u16)) -> Self {
-        let options = AppOptions {
-            look: Look::new(Theme::terminal().without_colour(), usize::from(size.0)),
-            bindings: Bindings::default(),
-            screen,
-            enter_steers: true,
-            animation: false,
-            notify: true,
-            everywhere: false,
-            plain_because: None,
-        };
+        Self::with(options(screen), size)
+    }
+
+    fn with(options: AppOptions, size: (u16, u16)) -> Self {
         let mut person = Self {
             app: App::new(options, size, FirstMessage::default()),
             now: Duration::ZERO,
@@ -121,6 +136,11 @@ impl Person {
         frame
     }
 
+    /// Types a whole line, in plain mode.
+    fn line(&mut self, line: &str) {
+        self.effects.extend(self.app.input(Input::Line(line.to_owned()), self.now));
+    }
+
     pub(super) fn live(&mut self) -> String {
         self.frame().live.iter().map(|row| row.plain() + "\n").collect()
     }
@@ -182,10 +202,38 @@ fn a_message_during_a_turn_steers_it_and_tab_sends_it_after() {
     assert_eq!(person.requests(), expected);
     let live = person.live();
     assert!(live.contains("next ▸ \"keep the signature\"   after ▸ \"then the changelog\""), "{live}");
+    person.says("!git status");
+    assert_eq!(person.requests(), [sent("/run git status", 4, When::Next)]);
+    assert!(person.live().contains("next ▸ \"! git st"), "{}", person.live());
+    person.press(Key::plain(KeyCode::Up));
+    assert_eq!(person.requests(), [Request::Withdraw(PromptId(4))]);
+    assert_eq!(person.app.composer.as_text(), "!git status");
+    person.press(Key::ctrl('u'));
     // The arrow takes the last one back for editing.
     person.press(Key::plain(KeyCode::Up));
     assert_eq!(person.requests(), [Request::Withdraw(PromptId(3))]);
     assert!(person.live().contains("> then the changelog"));
+}
+
+#[test]
+fn dropped_files_are_loaded_in_every_spelling_of_their_paths() {
+    let mut person = Person::new();
+    let mut paste = |text: &str| {
+        person.effects.extend(person.app.input(Input::Paste(text.to_owned()), person.now));
+        (person.requests(), std::mem::replace(&mut person.app.composer, Default::default()).as_text())
+    };
+    let loads = |path: &str, text: &str| Request::Dropped { path: path.to_owned(), text: text.to_owned() };
+    let path = "/a/my shot.png";
+    for text in ["'/a/my shot.png'", "/a/my\\ shot.png", "/a/my shot.png "] {
+        assert_eq!(paste(text), (vec![loads(path, text)], String::new()));
+    }
+    assert_eq!(paste("file:///a/my%20shot.png"), (vec![loads(path, path)], String::new()));
+    let both = vec![loads(path, path), loads("/b.d/c.png", "/b.d/c.png")];
+    assert_eq!(paste("'/a/my shot.png' /b.d/c.png"), (both, String::new()));
+    // Another file is pasted as its path.
+    assert_eq!(paste("file:///a/my%20notes.md"), (Vec::new(), "/a/my notes.md".to_owned()));
+    assert_eq!(paste("'/a/my notes.md'"), (Vec::new(), "'/a/my notes.md'".to_owned()));
+    assert_eq!(paste("file://elsewhere/a.png"), (Vec::new(), "file://elsewhere/a.png".to_owned()));
 }
 
 #[test]
@@ -341,17 +389,13 @@ fn plain_mode_asks_in_words_and_writes_no_control_character() {
     person.letter(Letter::Asked(AskId(3), Box::new(permission())));
     person.frame();
     assert!(person.committed.iter().any(|line| line.starts_with("permission required: ")));
-    let line = |person: &mut Person, line: &str| {
-        let effects = person.app.input(Input::Line(line.to_owned()), person.now);
-        person.effects.extend(effects);
-    };
-    line(&mut person, "y");
+    person.line("y");
     assert_eq!(person.answers(), [], "a letter is no answer");
-    line(&mut person, "because it is not yours");
+    person.line("because it is not yours");
     let reason = Some("it is not yours".to_owned());
     let refused = Answer::Permission { outcome: PermissionOutcome::RejectOnce, reason };
     assert_eq!(person.answers(), [(AskId(3), refused)]);
-    line(&mut person, "go on");
+    person.line("go on");
     assert_eq!(person.requests(), [sent("go on", 1, When::Next)]);
     person.frame();
     let said = person.committed.join("\n");

@@ -3,14 +3,15 @@
 use super::{App, Overlay, status, work};
 use crate::{
     keys::listing,
-    limits::{COMPOSER_ROWS, PANEL_ROWS},
+    limits::{COMPOSER_ROWS, MESSAGE_ROWS, PANEL_ROWS},
     look::Look,
     screens::frame::{Frame, Screen},
     shown::Shown,
-    text::row::Row,
+    text::{cut::cut, row::Row, wrap::wrap},
     theme::Role,
     transcript::{Step, rows::Paint},
 };
+use ratatui_core::text::Line;
 use work::Drawing;
 
 /// The rows below the transcript from which a narrow screen has two for the status.
@@ -94,7 +95,21 @@ impl App {
         let look = &self.options.look;
         let drawing = Drawing { look, now: self.now, today: self.today, animation: self.options.animation };
         if let Overlay::List(list) = &self.overlay {
-            return list.picker.rows(look, most);
+            let mut shown = list.picker.rows(look, most);
+            // A message takes the place of the keys, and of the last rows if it needs more.
+            if let Some(message) = self.message_rows(drawing)
+                && shown.rows.len() > message.len()
+            {
+                shown.rows.pop();
+                shown.rows.truncate(most.saturating_sub(message.len()));
+                shown.rows.extend(message);
+            }
+            return shown;
+        }
+        if let Overlay::Binding(binding) = &self.overlay {
+            let mut rows = binding.rows(drawing);
+            rows.truncate(most.max(1));
+            return Shown { rows, cursor: None };
         }
         if let Overlay::Keys(top) = &self.overlay {
             let mut rows = listing::rows(&self.options.bindings, look);
@@ -128,7 +143,8 @@ impl App {
         let room = most.saturating_sub(rows.len() + last.len()).clamp(1, COMPOSER_ROWS);
         let composer = self.composer.rows(room);
         // On a low screen the first rows give way: rule, turn, plan, and then those of a question.
-        let surplus = (rows.len() + composer.rows.len() + last.len()).saturating_sub(most).min(rows.len());
+        let needed = composer.rows.len() + last.len();
+        let surplus = (rows.len() + needed).saturating_sub(most).min(rows.len());
         rows.drain(..surplus);
         cursor =
             cursor.and_then(|(column, row)| Some((column, row.checked_sub(u16::try_from(surplus).ok()?)?)));
@@ -139,6 +155,8 @@ impl App {
         let room = most.saturating_sub(rows.len() + last.len());
         rows.extend(self.composer.completion_rows(room));
         rows.extend(last);
+        // A long message gives way to the composer.
+        rows.truncate(most.max(1));
         Shown { rows, cursor }
     }
 
@@ -149,11 +167,27 @@ impl App {
             Some(session) => status::status(session, drawing.look, most),
             None => vec![drawing.row(&[(Role::Dim, "opening the session …")])],
         };
-        // In place of a row, so that nothing above moves.
-        if let (Some(message), Some(row)) = (&self.message, rows.first_mut()) {
-            *row = drawing.row(&[(message.role, &agent::one_line(&message.text))]);
+        if let Some(message) = self.message_rows(drawing) {
+            // In place of rows, so that nothing above moves for a short one.
+            rows.splice(..message.len().min(rows.len()), message);
         }
         rows
+    }
+
+    /// Returns the rows of the message of the interface, if there is one.
+    fn message_rows(&self, drawing: Drawing<'_>) -> Option<Vec<Row>> {
+        let message = self.message.as_ref()?;
+        let look = drawing.look;
+        let spans = [look.span(message.role, &agent::one_line(&message.text))];
+        let mut lines = wrap(&spans, look.width, look.width, look.measure);
+        if lines.len() > MESSAGE_ROWS {
+            lines.truncate(MESSAGE_ROWS);
+            if let Some(last) = lines.last_mut() {
+                last.push(look.span(message.role, "…"));
+                *last = cut(std::mem::take(last), look.width, look.measure);
+            }
+        }
+        Some(lines.into_iter().map(|line| Row::new(Line::from(line))).collect())
     }
 
     /// Returns the composer and one word, for a screen that is too small for more.

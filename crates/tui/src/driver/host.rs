@@ -1,7 +1,10 @@
 //! What the interface needs of the program around it.
 
 use super::reply::Attachment;
-use crate::composer::Entry;
+use crate::{
+    composer::Entry,
+    settings::{ListedTheme, SettingsRead},
+};
 use agent::{SessionHandle, SessionId, Surface};
 use async_trait::async_trait;
 use std::{collections::HashMap, sync::Arc};
@@ -83,6 +86,16 @@ pub trait Host: Send + Sync {
 
     /// Makes a model the one of new sessions; returns what was written where.
     async fn set_default_model(&self, id: &str) -> Result<String, String>;
+
+    /// Reads the settings of the interface.
+    async fn settings(&self) -> Result<SettingsRead, String>;
+
+    /// Changes a setting of the interface in the user's file, or removes it there; returns what was
+    /// written where. `value` has the words that the user typed.
+    async fn change_setting(&self, name: &str, value: Option<&[String]>) -> Result<String, String>;
+
+    /// Returns the themes that can be chosen.
+    async fn themes(&self) -> Result<Vec<ListedTheme>, String>;
 
     /// Opens the user's editor on a text in the foreground, and returns what was saved. Blocks the
     /// calling thread; the terminal is the editor's meanwhile.

@@ -12,6 +12,7 @@ use crate::{
         mailbox::{Letter, Mailbox},
     },
     limits::SESSIONS_LISTED,
+    settings::SettingsFor,
 };
 use agent::{
     Archived, Client, Content, CreateSession, ListQuery, OpenSession, RewindTarget, Runtime, SearchQuery,
@@ -58,12 +59,8 @@ impl Driver {
     }
 
     /// Carries out requests in order until [`Request::Quit`] or the end of the channel, then closes
-    /// the session; meanwhile shows messages. Returns the id of the session that was open last.
-    pub async fn run(
-        mut self,
-        mut commands: mpsc::UnboundedReceiver<Command>,
-        mut messages: mpsc::UnboundedReceiver<String>,
-    ) -> Option<SessionId> {
+    /// the session. Returns the id of the session that was open last.
+    pub async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) -> Option<SessionId> {
         match self.host.history().await {
             Ok(lines) => self.reply(Reply::History(lines)),
             Err(error) => self.reply(Reply::Failed(error)),
@@ -79,7 +76,6 @@ impl Driver {
                     }
                     Some(Command::Request(request)) => self.carry_out(request).await,
                 },
-                Some(message) = messages.recv() => self.reply(Reply::Failed(message)),
                 Some(id) = self.ended.1.recv() => {
                     self.prompts.remove(&id);
                 }
@@ -189,6 +185,17 @@ impl Driver {
             Request::Copy(text) => {
                 self.host.copy(&text).await;
             }
+            Request::ReadSettings(why) => self.settings(why).await,
+            Request::ChangeSetting { name, value } => {
+                match self.host.change_setting(&name, value.as_deref()).await {
+                    Ok(done) => self.settings(SettingsFor::Changed { name, done }).await,
+                    Err(error) => self.reply(Reply::Failed(error)),
+                }
+            }
+            Request::ListThemes(purpose) => match self.host.themes().await {
+                Ok(themes) => self.reply(Reply::Themes(purpose, themes)),
+                Err(error) => self.reply(Reply::Failed(error)),
+            },
             Request::Remember(entry) => self.report(self.host.remember(entry).await),
             Request::Export { path, text } => match self.host.export(&path, &text).await {
                 Ok(written) => self.reply(Reply::Done(format!("written to {written}"))),
@@ -222,6 +229,14 @@ impl Driver {
         match caught {
             true => drop(tokio::spawn(async { panic!("in a task of the runtime") })),
             false => panic!("on the runtime's thread"),
+        }
+    }
+
+    /// Reads the settings, after one was changed or for a list of them.
+    async fn settings(&self, why: SettingsFor) {
+        match self.host.settings().await {
+            Ok(read) => self.reply(Reply::Settings(why, Box::new(read))),
+            Err(error) => self.reply(Reply::Failed(error)),
         }
     }
 

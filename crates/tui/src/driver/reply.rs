@@ -1,7 +1,10 @@
 //! The runtime's answers to the interface's requests.
 
 use super::request::PromptId;
-use crate::composer::Entry;
+use crate::{
+    composer::Entry,
+    settings::{ListedTheme, SettingsFor, SettingsRead, ThemesFor},
+};
 use agent::{
     Checkpoint, Glance, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState,
     SlashCommand, TurnError,
@@ -48,6 +51,10 @@ pub enum Reply {
     Image(Box<Attachment>),
     /// Text to insert into the composer.
     Paste(String),
+    /// The settings of the interface, and why they were read.
+    Settings(SettingsFor, Box<SettingsRead>),
+    /// The themes that can be chosen.
+    Themes(ThemesFor, Vec<ListedTheme>),
     /// Something was done, in one sentence.
     Done(String),
     /// Something could not be done: what happened, to what, and what to do next.

@@ -1,6 +1,9 @@
 //! What the interface asks of the runtime.
 
-use crate::composer::Entry;
+use crate::{
+    composer::Entry,
+    settings::{SettingsFor, ThemesFor},
+};
 use agent::{Content, Effort, Mode, PermissionMode, RewindTarget, SessionId};
 
 /// Identifies a prompt of this interface.
@@ -122,6 +125,17 @@ pub enum Request {
         /// What was pasted.
         text: String,
     },
+    /// Reads the settings of the interface.
+    ReadSettings(SettingsFor),
+    /// Changes a setting in the user's file.
+    ChangeSetting {
+        /// The dotted name.
+        name: String,
+        /// The value, as the words that are typed; `None` for the default.
+        value: Option<Vec<String>>,
+    },
+    /// Lists the themes.
+    ListThemes(ThemesFor),
     /// Keeps a message in the history.
     Remember(Entry),
     /// Writes the transcript's text to a file.

@@ -1,9 +1,12 @@
 //! The rows of a list.
 
+use crate::fuzzy;
 use crate::look::Look;
-use crate::text::{cut::cut_text, row::Row};
+use crate::text::{
+    cut::cut_text,
+    row::{self, Row},
+};
 use crate::theme::Role;
-use crate::{fuzzy, shown};
 use ratatui_core::text::{Line, Span};
 
 /// A row of a list.
@@ -41,6 +44,8 @@ impl Item {
 pub(super) struct Columns {
     /// The column that gives way first when the terminal is narrow.
     pub(super) flexible: usize,
+    /// The column that names the row; the flexible one without another.
+    pub(super) main: Option<usize>,
     /// Those that are left out next, in this order, before the others from the right.
     pub(super) left_out: Vec<usize>,
     /// Those that are shown whole or not at all.
@@ -99,13 +104,14 @@ impl Columns {
         let signs = format!("{}{}", if selected { '▸' } else { ' ' }, if item.marked { '*' } else { ' ' });
         let mut spans =
             vec![Span::styled(cut_text(&signs, look.width, look.measure), look.style(Role::User))];
+        let main = self.main.unwrap_or(self.flexible);
         let mut first = true;
         for (column, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
             let text = item.columns.get(column).map(|text| agent::one_line(text)).unwrap_or_default();
             let text = cut_text(&text, *width, look.measure);
             let rest = " ".repeat(width.saturating_sub(look.measure.text(&text)));
             let is_number = self.numbers.contains(&column);
-            let role = match (selected, column == self.flexible) {
+            let role = match (selected, column == main) {
                 (true, true) => Role::Selected,
                 (false, true) => Role::Text,
                 (_, false) => Role::Dim,
@@ -117,7 +123,7 @@ impl Columns {
             if is_number {
                 spans.push(Span::raw(rest.clone()));
             }
-            match !selected && column == self.flexible {
+            match !selected && column == main {
                 true => spans.extend(found(&text, query, look)),
                 false => spans.push(look.span(role, &text)),
             }
@@ -149,7 +155,7 @@ fn found(text: &str, query: &str, look: &Look) -> Vec<Span<'static>> {
         let hit = hits.iter().any(|hit| (at..at + cluster.len()).contains(hit));
         let span = look.span(if hit { Role::Match } else { Role::Text }, cluster);
         at += cluster.len();
-        shown::push(&mut spans, span);
+        row::push(&mut spans, span);
     }
     spans
 }

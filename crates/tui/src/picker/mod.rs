@@ -181,6 +181,13 @@ impl Picker {
         self
     }
 
+    /// Sets the column that names the row, which is marked when the row is selected.
+    #[must_use]
+    pub fn main(mut self, column: usize) -> Self {
+        self.columns.main = Some(column);
+        self
+    }
+
     /// Lets the caller search: the rows are shown as they are, whatever the query is.
     #[must_use]
     pub fn searches(mut self) -> Self {

@@ -1,5 +1,8 @@
 //! The terminal interface, driven in a real terminal.
 
+mod colours;
+#[cfg(target_os = "linux")]
+mod costs;
 mod ends;
 mod flags;
 mod model;
@@ -8,6 +11,7 @@ mod plain;
 mod replay;
 mod screens;
 mod sessions;
+mod settings;
 mod sizes;
 mod tmux;
 mod turns;

@@ -111,8 +111,9 @@ impl Answer {
 
     /// Returns the parts of the last message of the user.
     pub(super) fn parts(&self) -> Vec<Value> {
-        let messages = self.request["messages"].as_array().unwrap().iter();
-        let content = &messages.rev().find(|message| message["role"] == "user").unwrap()["content"];
+        let mut messages = self.request["messages"].as_array().unwrap().iter().rev();
+        let said = messages.find(|message| message["role"] == "user");
+        let content = &said.unwrap_or_else(|| panic!("no message of the user: {}", self.request))["content"];
         match content.as_array() {
             Some(parts) => parts.clone(),
             None => vec![json!({ "type": "text", "text": content })],

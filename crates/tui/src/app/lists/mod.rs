@@ -4,7 +4,7 @@ mod items;
 #[cfg(test)]
 mod tests;
 
-use super::{App, Overlay, effect::Effect};
+use super::{App, Overlay, effect::Effect, settings::Pick, themes::ThemeRows};
 use crate::{
     driver::{
         reply::{ListedSession, ModelKey},
@@ -13,7 +13,7 @@ use crate::{
     keys::Action,
     picker::{How, Item, Outcome, Picker},
     screens::frame::Screen,
-    theme::Theme,
+    settings::Setting,
     transcript::{Body, Cell},
 };
 use agent::{Checkpoint, Glance, ModelInfo, PermissionMode, RewindTarget, SessionId};
@@ -22,22 +22,35 @@ use std::collections::{HashMap, HashSet};
 /// A list with what its rows stand for.
 pub(super) struct List {
     pub(super) picker: Picker,
-    rows: Rows,
+    pub(super) rows: Rows,
+    /// The list that it was opened from, to which one returns.
+    pub(super) below: Option<Box<Self>>,
 }
 
 /// What the rows of a list stand for, in their order.
-enum Rows {
+pub(super) enum Rows {
     Sessions(Sessions),
     Models(Vec<(ModelInfo, ModelKey)>),
     PermissionModes,
-    Themes,
+    Themes(ThemeRows),
+    Settings(Vec<Setting>),
+    /// The values of a setting.
+    Values {
+        name: String,
+        picks: Vec<Pick>,
+    },
+    /// The actions, with the setting of their keys.
+    Actions {
+        setting: Box<Setting>,
+        actions: Vec<&'static str>,
+    },
     /// The turns that a rewind goes back to.
     Turns(Vec<RewindTarget>),
 }
 
 /// The sessions of a list, and how those that were selected ended.
 #[derive(Default)]
-struct Sessions {
+pub(super) struct Sessions {
     listed: Vec<ListedSession>,
     glances: HashMap<SessionId, Glance>,
     /// Those whose glance was asked for.
@@ -62,7 +75,7 @@ impl App {
                 (How::Rename, "rename"),
                 (How::Archive, "archive"),
             ])
-            .scopes(["this folder", "all"], usize::from(self.options.everywhere))
+            .scopes(["this folder", "all"], usize::from(self.everywhere))
             .flexible(1)
             // Cost, turns, model, branch: when, what and where stay longest.
             .leaves_out([5, 3, 4, 2])
@@ -79,12 +92,12 @@ impl App {
             Overlay::List(list) => list.picker.query().to_owned(),
             _ => String::new(),
         };
-        Effect::Request(Request::ListSessions { words, everywhere: self.options.everywhere })
+        Effect::Request(Request::ListSessions { words, everywhere: self.everywhere })
     }
 
     pub(super) fn sessions_listed(&mut self, listed: Vec<ListedSession>, more: bool) -> Vec<Effect> {
         let open = self.session.as_ref().map(|session| session.id.clone());
-        let (today, everywhere) = (self.today, self.options.everywhere);
+        let (today, everywhere) = (self.today, self.everywhere);
         let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
         let Rows::Sessions(sessions) = &mut list.rows else { return Vec::new() };
         let item = |session: &ListedSession| {
@@ -175,34 +188,6 @@ impl App {
         Vec::new()
     }
 
-    pub(super) fn choose_theme(&mut self, name: &str) -> Vec<Effect> {
-        if name.is_empty() {
-            let picker = Picker::new("theme", self.options.bindings.clone()).offers([(How::Open, "choose")]);
-            let current = self.options.look.theme.name.clone();
-            let item = |name: &str| Item { marked: name == current, ..Item::new([name]) };
-            let rows = Theme::SHIPPED.into_iter().map(item).collect();
-            self.show(picker, Rows::Themes, Some(rows));
-            return Vec::new();
-        }
-        match Theme::shipped(name, self.background) {
-            Some(theme) => {
-                let colourless = !self.options.look.theme.colour;
-                self.options.look.theme = if colourless { theme.without_colour() } else { theme };
-                self.composer.set_look(self.options.look.clone());
-                match self.options.look.theme.follows_background() {
-                    true => vec![Effect::AskBackground, Effect::Repaint],
-                    false => vec![Effect::Repaint],
-                }
-            }
-            None => {
-                let names = Theme::SHIPPED.join(", ");
-                self.fail(&format!(
-                    "there is no theme {name}; choose {names}, or set ui.theme to one of yours"
-                ))
-            }
-        }
-    }
-
     pub(super) fn turns_listed(&mut self, turns: &[Checkpoint]) {
         let rewound = |cell: &Cell| matches!(cell.body, Body::Rewound { .. });
         let has_rewound = self.transcript.cells().iter().any(rewound);
@@ -226,13 +211,41 @@ impl App {
         self.show(picker, Rows::Turns(targets), Some(items));
     }
 
-    fn show(&mut self, mut picker: Picker, rows: Rows, items: Option<Vec<Item>>) {
+    pub(super) fn show(&mut self, mut picker: Picker, rows: Rows, items: Option<Vec<Item>>) {
         let loading = items.is_none();
         picker.set_loading(loading);
         picker.set_items(items.unwrap_or_default());
-        self.overlay = Overlay::List(Box::new(List { picker, rows }));
+        self.overlay = Overlay::List(Box::new(List { picker, rows, below: None }));
         if !loading {
             self.say_list();
+        }
+    }
+
+    /// Shows a list above the one that is open, if there is one. It is closed to return there.
+    pub(super) fn show_above(&mut self, picker: Picker, rows: Rows, items: Vec<Item>) {
+        let below = match std::mem::take(&mut self.overlay) {
+            Overlay::List(list) => Some(list),
+            _ => None,
+        };
+        self.show(picker, rows, Some(items));
+        if let Overlay::List(list) = &mut self.overlay {
+            list.below = below;
+        }
+    }
+
+    /// Closes the list, and returns to the one that it was opened from.
+    pub(super) fn close_list(&mut self) -> Option<Box<List>> {
+        match std::mem::take(&mut self.overlay) {
+            Overlay::List(mut list) => {
+                if let Some(below) = list.below.take() {
+                    self.overlay = Overlay::List(below);
+                }
+                Some(list)
+            }
+            other => {
+                self.overlay = other;
+                None
+            }
         }
     }
 
@@ -240,7 +253,7 @@ impl App {
     pub(super) fn list_changed(&mut self) -> Vec<Effect> {
         match &self.overlay {
             Overlay::List(list) if matches!(list.rows, Rows::Sessions(_)) => vec![self.query_sessions()],
-            _ => Vec::new(),
+            _ => self.preview_theme(),
         }
     }
 
@@ -248,15 +261,17 @@ impl App {
         let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
         match list.picker.act(action) {
             Outcome::Ignored => Vec::new(),
-            Outcome::Changed => self.look_at_selected().into_iter().collect(),
+            Outcome::Changed => match &list.rows {
+                Rows::Sessions(_) => self.look_at_selected().into_iter().collect(),
+                _ => self.preview_theme(),
+            },
             Outcome::Scope(scope) => {
-                self.options.everywhere = scope > 0;
-                let keep = Request::KeepScope { everywhere: self.options.everywhere };
+                self.everywhere = scope > 0;
+                let keep = Request::KeepScope { everywhere: self.everywhere };
                 vec![Effect::Request(keep), self.query_sessions()]
             }
             Outcome::Closed => {
-                self.overlay = Overlay::None;
-                Vec::new()
+                self.close_list().map(|closed| self.unpreview_theme(&closed)).unwrap_or_default()
             }
             Outcome::Edited { index, text } => self.renamed(index, text),
             Outcome::Picked { index, how } => self.picked(index, how),
@@ -272,6 +287,9 @@ impl App {
     }
 
     fn picked(&mut self, index: usize, how: How) -> Vec<Effect> {
+        if let Some(effects) = self.picked_setting(index, how) {
+            return effects;
+        }
         let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
         let mut close = true;
         let request = match (&list.rows, how) {
@@ -312,12 +330,8 @@ impl App {
                 Some(target) => Request::Rewind(*target),
                 None => return Vec::new(),
             },
-            (Rows::Themes, _) => {
-                self.overlay = Overlay::None;
-                return match Theme::SHIPPED.get(index) {
-                    Some(name) => self.choose_theme(name),
-                    None => Vec::new(),
-                };
+            (Rows::Themes(_) | Rows::Settings(_) | Rows::Values { .. } | Rows::Actions { .. }, _) => {
+                return Vec::new();
             }
         };
         if close {
@@ -325,6 +339,32 @@ impl App {
             return vec![Effect::Request(request)];
         }
         vec![Effect::Request(request), self.query_sessions()]
+    }
+
+    /// Picks a row of a list of settings or of themes; `None` if the list is another.
+    fn picked_setting(&mut self, index: usize, how: How) -> Option<Vec<Effect>> {
+        let Overlay::List(list) = &self.overlay else { return None };
+        let effects = match &list.rows {
+            Rows::Settings(settings) => {
+                let settings = settings.clone();
+                settings.get(index).map(|setting| self.open_setting(&setting.name, &settings))
+            }
+            Rows::Actions { actions, .. } => {
+                let action = actions.get(index).copied();
+                action.map(|action| self.open_action(action))
+            }
+            Rows::Values { name, picks } => {
+                let (name, pick) = (name.clone(), picks.get(index).cloned());
+                self.close_list();
+                pick.map(|pick| self.picked_value(&name, pick))
+            }
+            Rows::Themes(_) => match self.close_list().map(|list| list.rows) {
+                Some(Rows::Themes(rows)) => Some(self.picked_theme(&rows, index, how)),
+                _ => None,
+            },
+            _ => return None,
+        };
+        Some(effects.unwrap_or_default())
     }
 
     /// In plain mode, prints the first rows of the list.
@@ -353,7 +393,11 @@ impl App {
             }
             "" | "cancel" => self.overlay = Overlay::None,
             number => match number.parse().ok().and_then(|number| list.picker.select_number(number)) {
-                Some(index) => return self.picked(index, How::Open),
+                Some(index) => {
+                    // Each answer opens the next list or ends them all; nothing is left to return to.
+                    list.below = None;
+                    return self.picked(index, How::Open);
+                }
                 None => self.plain.say("there is no such number; write one of the list, more or cancel"),
             },
         }

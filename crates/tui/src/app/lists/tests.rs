@@ -140,7 +140,7 @@ fn the_scope_is_kept_for_later_runs_and_shows_directories() {
 #[test]
 fn a_run_begins_with_the_scope_of_the_one_before() {
     let mut person = Person::new();
-    person.app.options.everywhere = true;
+    person.app.everywhere = true;
     person.says("/sessions");
     let listing = Request::ListSessions { words: String::new(), everywhere: true };
     assert_eq!(person.requests(), [listing]);

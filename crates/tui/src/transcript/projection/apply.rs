@@ -331,6 +331,10 @@ fn runs(response: &ModelResponse) -> Vec<(bool, String)> {
 }
 
 fn user_message(id: &MessageId, content: &[Content]) -> UserMessage {
+    // As it is typed, not as the session's command for it.
+    if let Some(line) = agent::own_command(content) {
+        return UserMessage { id: id.clone(), text: format!("! {line}"), attachments: Vec::new() };
+    }
     let (mut text, mut attachments) = (String::new(), Vec::new());
     for content in content {
         match content {

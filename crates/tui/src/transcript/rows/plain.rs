@@ -123,7 +123,7 @@ fn line(label: &str, text: &str, look: &Look) -> Row {
 
 /// The beginnings of lines that are Tiller's own in `plain`.
 const LABELS: [&str; 8] =
-    ["permission required:", "question:", "answer:", "answer with", "ready;", "you:", "tiller:", "tool:"];
+    ["permission required:", "question:", "answer:", "answer with", "> ", "you:", "tiller:", "tool:"];
 
 /// Returns what is put before a line of others that begins as one of Tiller's own, so that no text
 /// can pass for a request or an answer.
