@@ -221,6 +221,8 @@ pub(crate) const EVENTS_PAGE: usize = 500;
 pub(crate) const SESSIONS_SHOWN: usize = 20;
 /// Events at the end of a log that are searched first for an interrupted turn.
 pub(crate) const TAIL_EVENTS: u64 = 64;
+/// Events at the end of a log that are searched for the last prompt of a session in a list.
+pub(crate) const GLANCE_EVENTS: u64 = 1024;
 /// Characters of a message that a search shows.
 pub(crate) const EXCERPT_CHARS: usize = 160;
 /// Bytes of a file's content that are kept so that a change can be undone; of a larger file, only

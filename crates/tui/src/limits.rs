@@ -58,7 +58,7 @@ pub const MESSAGE_BYTES: usize = 4_096;
 pub const MAILBOX_LETTERS: usize = 4_096;
 
 /// The most sessions that a list of sessions holds.
-pub const SESSIONS_LISTED: usize = 200;
+pub const SESSIONS_LISTED: usize = 1_000;
 /// Cells between two tab stops.
 pub(crate) const TAB_CELLS: usize = 4;
 /// Characters of one grapheme cluster that are shown; a pile of combining marks is cut.

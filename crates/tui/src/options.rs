@@ -21,6 +21,8 @@ pub struct AppOptions {
     pub animation: bool,
     /// Whether the user is notified.
     pub notify: bool,
+    /// Whether the list of sessions shows those of all directories at first.
+    pub everywhere: bool,
     /// How the terminal is used.
     pub switches: Switches,
     /// A line that plain mode begins with: why it was chosen.

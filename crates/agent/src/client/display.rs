@@ -62,6 +62,7 @@ impl Cleaner {
             }
             SessionEvent::Shell(shell) => clean(&mut shell.command),
             SessionEvent::TitleChanged(title) => clean(title),
+            SessionEvent::BranchChanged(branch) => branch.iter_mut().for_each(clean),
             SessionEvent::Commands(commands) => {
                 for command in commands {
                     clean(command.description.to_mut());
@@ -107,9 +108,10 @@ impl Cleaner {
     }
 }
 
-/// Sanitises a session of a list: its title comes from a prompt or from a model.
+/// Sanitises a session of a list: its title comes from a prompt or from a model, its branch from a
+/// project.
 pub(crate) fn record(record: &mut SessionRecord) {
-    record.title.iter_mut().for_each(clean);
+    record.title.iter_mut().chain(record.branch.iter_mut()).for_each(clean);
 }
 
 /// Escapes a permission request, so that the user sees characters that would otherwise be
@@ -120,6 +122,7 @@ pub(crate) fn request(mut request: PermissionRequest) -> PermissionRequest {
     show(&mut request.description.title);
     show(&mut request.question);
     show(&mut request.brief);
+    request.place.facts.iter_mut().for_each(show);
     show(&mut request.grant_label);
     for content in &mut request.content {
         if let ToolContent::Content(Content::Text(text)) = content {
@@ -253,6 +256,7 @@ mod tests {
             },
             question: EVIL.to_owned(),
             brief: EVIL.to_owned(),
+            place: crate::CallPlace { directory: None, facts: vec![EVIL.to_owned()] },
             content: vec![ToolContent::Content(Content::text(EVIL))],
             id: "tool_0".into(),
             name: "bash".to_owned(),
@@ -261,7 +265,13 @@ mod tests {
         });
         assert_eq!(question.raw_input["command"], crate::one_line(EVIL));
         let ToolContent::Content(Content::Text(block)) = &question.content[0] else { panic!() };
-        for text in [&question.description.title, &question.question, &question.brief, block] {
+        for text in [
+            &question.description.title,
+            &question.question,
+            &question.brief,
+            &question.place.facts[0],
+            block,
+        ] {
             assert_eq!(*text, crate::one_line(EVIL));
         }
         let raw_input = Some(json!({ "command": EVIL, "content": "a\r\nb" }));

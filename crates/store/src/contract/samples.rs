@@ -355,6 +355,7 @@ fn tool_call() -> ToolCallUpdate {
                 Location { path: path("/work/ä b"), line: Some(usize::MAX) },
             ]),
             raw_input: Some(json!({ "path": "/work/new", "nested": { "empty": {}, "list": [] } })),
+            place: None,
         },
         result: Some(ToolResult { text: TEXT.to_owned(), images: contents(), is_error: true }),
         output: None,

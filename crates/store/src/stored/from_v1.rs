@@ -211,6 +211,7 @@ fn tool_call(update: v1::ToolCall) -> Result<ToolCallUpdate, String> {
                 .map(|places| places.into_iter().map(location).collect::<Result<_, _>>())
                 .transpose()?,
             raw_input: update.raw_input.as_deref().map(json).transpose()?,
+            place: None,
         },
         result: update.result.map(|result| ToolResult {
             text: result.text,

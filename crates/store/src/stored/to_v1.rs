@@ -84,6 +84,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         | SessionEvent::Phase(_)
         | SessionEvent::Commands(_)
         | SessionEvent::Shell(_)
+        | SessionEvent::BranchChanged(_)
         | SessionEvent::Swarm(_) => return None,
     })
 }

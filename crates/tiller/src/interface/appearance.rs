@@ -56,17 +56,19 @@ pub(super) async fn of(
     let hyperlinks = ui.switches.hyperlinks;
     // The terminal of another machine does not have these files.
     let roots = if hyperlinks && !variables.ssh { [cwd.clone()].into() } else { Arc::default() };
+    let home = environment.get("HOME").and_then(|home| AbsPath::new(home).ok());
     let background = theme.follows_background() && !variables.no_colour;
     let (mouse, title) = (ui.switches.mouse, ui.switches.title);
     let switches = Switches { measure, mouse, title, hyperlinks };
     let unfold_key = bindings.key_of(Action::Transcript).map_or("no key".into(), Into::into);
     let app = AppOptions {
-        look: Look { theme, measure, roots, unfold_key, ..Look::default() },
+        look: Look { theme, measure, roots, home, unfold_key, ..Look::default() },
         bindings,
         screen,
         enter_steers: ui.enter == EnterChoice::Steer,
         animation: ui.switches.animation && !flags.no_animation,
         notify: ui.switches.notify,
+        everywhere: false,
         switches,
         problem,
         plain_because: because.map(|because| format!(" ({because})")),

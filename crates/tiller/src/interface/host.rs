@@ -2,6 +2,7 @@
 
 use super::{
     appearance, clipboard, history,
+    remembered::{self, Remembered},
     settings::{self, InterfaceFlags},
 };
 use crate::{
@@ -10,15 +11,20 @@ use crate::{
     images, limits,
     opening::{Opening, OpeningError},
     options::Options,
+    providers,
+    secrets::Values,
     settings::Settings,
     settings_commands::SettingsContext,
     setup, themes,
 };
 use agent::{Runtime, SessionId, Surface};
 use async_trait::async_trait;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use system::{AbsPath, LocalSystem, System, TemporaryDirectory, WalkOptions};
 use tui::{
@@ -109,6 +115,10 @@ impl Host for TerminalHost {
         }
     }
 
+    async fn keep_scope(&self, everywhere: bool) -> Result<(), String> {
+        remembered::keep(&self.options, Remembered { everywhere }).await
+    }
+
     async fn clipboard(&self) -> Result<Clip, String> {
         clipboard::read(self.system.as_ref(), &self.environment, &self.cwd).await
     }
@@ -136,6 +146,20 @@ impl Host for TerminalHost {
         }
         self.system.write(&path, text.as_bytes()).await.map_err(|error| error.to_string())?;
         Ok(path.to_string())
+    }
+
+    async fn key_sources(&self) -> HashMap<String, String> {
+        let system = Arc::clone(&self.system);
+        let values = Values::new(self.environment.clone(), system, &self.options.directories);
+        // Without the file of secrets, the variables are still known.
+        let stores = values.stores().await.unwrap_or_default();
+        let custom = self.options.providers.custom.keys().map(String::as_str);
+        let source = |name: &str| {
+            let provider = providers::provider(&self.options, name)?;
+            let source = providers::key_source(name, provider, &self.environment, &stores)?;
+            Some((name.to_owned(), source.name().to_owned()))
+        };
+        ["openai", "anthropic", "gemini"].into_iter().chain(custom).filter_map(source).collect()
     }
 
     async fn set_default_model(&self, id: &str) -> Result<String, String> {

@@ -5,6 +5,7 @@ mod clipboard;
 mod history;
 mod host;
 mod panics;
+mod remembered;
 mod settings;
 
 use crate::{
@@ -26,7 +27,7 @@ use settings::InterfaceFlags;
 use std::sync::{Arc, atomic::AtomicBool};
 use system::AbsPath;
 use tui::{
-    app::FirstMessage,
+    app::{AppOptions, FirstMessage},
     driver::reply::Attachment,
     run::{RunError, Start},
     terminal::device::restore,
@@ -72,6 +73,7 @@ pub(crate) async fn run(
     let runtime = Arc::clone(&app.runtime);
     let flags = InterfaceFlags::of(&options);
     let (app_options, terminal) = appearance::of(resolved, environment, flags, cwd).await?;
+    let app_options = AppOptions { everywhere: remembered::read(resolved).await.everywhere, ..app_options };
     // A session that does not exist is an error of the command line.
     let stored = options.session.find(&runtime, cwd).await?;
     let host = TerminalHost {

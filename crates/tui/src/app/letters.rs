@@ -131,8 +131,9 @@ impl App {
                 }
                 self.drop_images();
             }
-            Reply::Models(models) => self.models_listed(models),
-            Reply::Sessions(sessions) => self.sessions_listed(sessions),
+            Reply::Models { models, complete } => self.models_listed(models, complete),
+            Reply::Sessions { sessions, more } => return self.sessions_listed(sessions, more),
+            Reply::Glance(id, glance) => self.glanced(id, glance),
             Reply::Turns(turns) => self.turns_listed(&turns),
             Reply::Settings(why, read) => return self.settings_read(why, *read),
             Reply::Themes(purpose, themes) => return self.themes_listed(purpose, themes),

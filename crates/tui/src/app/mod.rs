@@ -158,7 +158,7 @@ impl App {
             first,
             choosing: false,
             plain: plain::PlainState::default(),
-            everywhere: false,
+            everywhere: options.everywhere,
             settled: options.clone(),
             options,
         };

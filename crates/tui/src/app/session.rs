@@ -15,6 +15,8 @@ pub struct SessionView {
     pub id: SessionId,
     /// Its directory.
     pub cwd: AbsPath,
+    /// What git has checked out there: a branch, or a commit in parentheses.
+    pub branch: Option<String>,
     /// Its other directories.
     pub additional_directories: Vec<AbsPath>,
     /// What can be chosen for it.
@@ -74,6 +76,7 @@ impl SessionView {
         Self {
             id,
             cwd,
+            branch: state.branch,
             additional_directories: state.additional_directories,
             controls: Controls {
                 mode: state.mode,
@@ -107,6 +110,7 @@ impl SessionView {
             SessionEvent::ModelChanged(model) => self.controls.model.clone_from(model),
             SessionEvent::EffortChanged(effort) => self.controls.effort = *effort,
             SessionEvent::TitleChanged(title) => self.title = Some(title.clone()),
+            SessionEvent::BranchChanged(branch) => self.branch.clone_from(branch),
             SessionEvent::Usage(usage) => self.usage = Some(usage.clone()),
             SessionEvent::Plan(plan) => self.work.plan.clone_from(plan),
             SessionEvent::Tasks(tasks) => self.work.plan = plan_of(tasks),

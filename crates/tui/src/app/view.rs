@@ -14,6 +14,10 @@ use crate::{
 use ratatui_core::text::Line;
 use work::Drawing;
 
+/// The rows below the transcript from which a narrow screen has two for the status.
+const ROOMY: usize = 8;
+/// The rows that a question leaves to what led to it.
+const ROWS_BEFORE_A_QUESTION: usize = 6;
 /// The smallest screen that gets more than a composer and a word.
 const SMALLEST: (usize, u16) = (20, 6);
 
@@ -42,13 +46,9 @@ impl App {
 
     /// Returns the finished rows and the live region below them.
     fn inline(&mut self, rows: usize) -> Frame {
-        let most = match self.overlay {
-            Overlay::List(_) | Overlay::Keys(_) => rows,
-            _ => (rows / 2).max(usize::from(SMALLEST.1) - 1),
-        };
         // At least a row of the unfinished text is shown above.
-        let lower = self.lower(most.saturating_sub(1));
-        let room = most.saturating_sub(lower.rows.len());
+        let lower = self.lower(self.most(rows).saturating_sub(1));
+        let room = half(rows).saturating_sub(lower.rows.len());
         let step = self.step(&self.options.look.clone(), room.max(1));
         let mut live = step.tail;
         let above = live.len();
@@ -56,13 +56,19 @@ impl App {
         Frame { commit: step.commit, live, cursor: below(lower.cursor, above) }
     }
 
+    /// Returns the most rows below the transcript: half of the screen, all of it for a list, and for
+    /// a question as many as leave a few of what led to it.
+    fn most(&self, rows: usize) -> usize {
+        match self.overlay {
+            Overlay::List(_) | Overlay::Keys(_) => rows,
+            _ if self.asks.is_empty() => half(rows),
+            _ => half(rows).max(rows.saturating_sub(ROWS_BEFORE_A_QUESTION)),
+        }
+    }
+
     /// Returns the whole screen: the transcript, and below it the composer.
     fn full(&mut self, rows: usize) -> Frame {
-        let most = match self.overlay {
-            Overlay::List(_) | Overlay::Keys(_) => rows,
-            _ => (rows / 2).max(usize::from(SMALLEST.1) - 1),
-        };
-        let lower = self.lower(most);
+        let lower = self.lower(self.most(rows));
         let room = rows.saturating_sub(lower.rows.len());
         let (look, now) = (&self.options.look, self.now);
         let (transcript, highlighter) = (&self.transcript, &self.highlighter);
@@ -113,6 +119,7 @@ impl App {
             rows.push(drawing.row(&[(Role::Dim, "↑ ↓: scroll · esc: close")]));
             return Shown { rows, cursor: None };
         }
+        let last = self.last_rows(drawing, if most >= ROOMY { 2 } else { 1 });
         let mut rows = vec![drawing.rule()];
         if let Some(session) = &self.session {
             if let (Some(turn), true) = (session.turn, self.asks.is_empty()) {
@@ -127,13 +134,12 @@ impl App {
         }
         let mut cursor = None;
         if !self.asks.is_empty() {
-            let room = most.saturating_sub(rows.len() + 2).clamp(3, PANEL_ROWS);
+            let room = most.saturating_sub(rows.len() + 1 + last.len()).clamp(3, PANEL_ROWS);
             let panel = self.asks.rows(look, room, self.now);
             cursor = below(panel.cursor, rows.len());
             rows.extend(panel.rows);
         }
         rows.extend(work::waiting(&self.waiting, drawing));
-        let last = self.last_rows(drawing);
         let room = most.saturating_sub(rows.len() + last.len()).clamp(1, COMPOSER_ROWS);
         let composer = self.composer.rows(room);
         // On a low screen the first rows give way: rule, turn, plan, and then those of a question.
@@ -154,13 +160,18 @@ impl App {
         Shown { rows, cursor }
     }
 
-    /// Returns a message of the interface, or else the status.
-    fn last_rows(&self, drawing: Drawing<'_>) -> Vec<Row> {
-        match (self.message_rows(drawing), &self.session) {
-            (Some(message), _) => message,
-            (None, Some(session)) => vec![status::status(session, drawing.look)],
-            (None, None) => vec![drawing.row(&[(Role::Dim, "opening the session …")])],
+    /// Returns the status in at most `most` rows, with a message of the interface in place of the
+    /// first.
+    fn last_rows(&self, drawing: Drawing<'_>, most: usize) -> Vec<Row> {
+        let mut rows = match &self.session {
+            Some(session) => status::status(session, drawing.look, most),
+            None => vec![drawing.row(&[(Role::Dim, "opening the session …")])],
+        };
+        if let Some(message) = self.message_rows(drawing) {
+            // In place of rows, so that nothing above moves for a short one.
+            rows.splice(..message.len().min(rows.len()), message);
         }
+        rows
     }
 
     /// Returns the rows of the message of the interface, if there is one.
@@ -196,6 +207,11 @@ impl App {
         }
         Frame { commit: Vec::new(), live, cursor: composer.cursor }
     }
+}
+
+/// Returns half of the rows of a screen, and no fewer than the smallest one has.
+fn half(rows: usize) -> usize {
+    (rows / 2).max(usize::from(SMALLEST.1) - 1)
 }
 
 /// Moves a cursor down by rows that were put above it.

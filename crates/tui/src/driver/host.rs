@@ -7,7 +7,7 @@ use crate::{
 };
 use agent::{SessionHandle, SessionId, Surface};
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 use system::{AbsPath, System};
 
 /// What the clipboard holds.
@@ -68,6 +68,9 @@ pub trait Host: Send + Sync {
     /// Adds a message to the history.
     async fn remember(&self, entry: Entry) -> Result<(), String>;
 
+    /// Keeps for later runs whether the list of sessions shows those of all directories.
+    async fn keep_scope(&self, everywhere: bool) -> Result<(), String>;
+
     /// Reads the clipboard.
     async fn clipboard(&self) -> Result<Clip, String>;
 
@@ -76,6 +79,10 @@ pub trait Host: Send + Sync {
 
     /// Writes a new text file; returns its path.
     async fn export(&self, path: &str, text: &str) -> Result<String, String>;
+
+    /// Returns where the key of each provider comes from: the name of a variable or of a store, by
+    /// the provider's name.
+    async fn key_sources(&self) -> HashMap<String, String>;
 
     /// Makes a model the one of new sessions; returns what was written where.
     async fn set_default_model(&self, id: &str) -> Result<String, String>;

@@ -88,6 +88,13 @@ pub enum Request {
         /// Whether sessions of other directories are listed too.
         everywhere: bool,
     },
+    /// Keeps for later runs whether the list of sessions shows those of all directories.
+    KeepScope {
+        /// Whether it does.
+        everywhere: bool,
+    },
+    /// Reads how a session of the list ended.
+    Glance(SessionId),
     /// Changes the title of a session.
     Rename {
         /// The session.

@@ -146,6 +146,7 @@ pub(crate) fn events(text: &str) -> Vec<SessionEvent> {
         SessionEvent::Swarm(SwarmEvent::State(swarm)),
         SessionEvent::ModelChanged(owned()),
         SessionEvent::TitleChanged(owned()),
+        SessionEvent::BranchChanged(Some(owned())),
         SessionEvent::Shell(ShellUpdate {
             id: owned(),
             command: owned(),

@@ -31,8 +31,9 @@ fn look_around(stage: &mut Stage, text: &str) {
     draw(stage, &[plain(KeyCode::Enter), plain(KeyCode::Char('y')), plain(KeyCode::Char('q'))]);
     stage.types("/sessions");
     stage.press(KeyCode::Enter);
-    let listed =
-        fields::replies(text).into_iter().find(|it| matches!(it, crate::driver::reply::Reply::Sessions(_)));
+    let listed = fields::replies(text)
+        .into_iter()
+        .find(|it| matches!(it, crate::driver::reply::Reply::Sessions { .. }));
     stage.letter(Letter::Reply(Box::new(listed.expect("there is such a reply"))));
     draw(stage, &[plain(KeyCode::Down), Key::ctrl('r'), plain(KeyCode::Esc), plain(KeyCode::Esc)]);
     stage.types(text);

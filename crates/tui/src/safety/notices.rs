@@ -26,6 +26,7 @@ fn app(notify: bool) -> App {
         enter_steers: true,
         animation: false,
         notify,
+        everywhere: false,
         plain_because: None,
         switches: crate::screens::terminal::Switches::default(),
         problem: None,

@@ -54,6 +54,7 @@ impl Stage {
             enter_steers: true,
             animation: true,
             notify: true,
+            everywhere: false,
             plain_because: None,
             switches: crate::screens::terminal::Switches::default(),
             problem: None,

@@ -94,6 +94,7 @@ mod pictures {
             play.says("/sessions");
             play.reply(play::sessions());
             play.key(Key::plain(KeyCode::Down));
+            play.reply(play::glance());
         });
     }
 

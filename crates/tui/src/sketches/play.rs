@@ -5,16 +5,17 @@ use crate::{
         asks::{AskId, Asked},
         mailbox::Letter,
     },
-    driver::reply::{ListedSession, OpenedSession, Reply},
+    driver::reply::{ListedSession, ModelKey, OpenedSession, Reply},
     input::{Key, KeyCode},
     safety::stage::Stage,
     screens::frame::Screen,
 };
 use agent::{
-    Choice, CommandGroup, Content, Credentials, Description, Diff, Mode, ModelInfo, ModelResponse,
-    PermissionMode, PermissionRequest, PlanEntry, PlanPriority, PlanStatus, Question, SessionControls,
-    SessionEvent, SessionId, SessionRecord, SessionState, SessionTimes, SlashCommand, SubagentState,
-    SubagentStatus, SwarmEvent, SwarmState, ToolCallUpdate, ToolContent, ToolKind, ToolStatus,
+    CallPlace, Choice, CommandGroup, CommandPlace, Content, Cost, Description, Diff, Glance, Mode, ModelInfo,
+    ModelResponse, PermissionMode, PermissionRequest, PlanEntry, PlanPriority, PlanStatus, Question,
+    SessionControls, SessionEvent, SessionId, SessionRecord, SessionState, SessionTimes, SessionTotals,
+    SlashCommand, StopReason, SubagentState, SubagentStatus, SwarmEvent, SwarmState, ToolCallUpdate,
+    ToolContent, ToolKind, ToolStatus, TurnEnd,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -101,7 +102,9 @@ impl Play {
         };
         let answer = "The last page is lost when the total divides evenly.";
         let edit = call("c1", "file_edit", "Edit src/page.rs", ToolKind::Edit, ToolStatus::Completed);
-        let bash = call("c2", "bash", "Run cargo test -p pager", ToolKind::Execute, ToolStatus::InProgress);
+        let mut bash =
+            call("c2", "bash", "Run cargo test -p pager", ToolKind::Execute, ToolStatus::InProgress);
+        bash.display.place = Some(CommandPlace::Sandbox);
         let output: String = (0..40).map(|number| format!("test page::number_{number} ... ok\n")).collect();
         let mut printed = ToolCallUpdate::of("c2".into(), "bash");
         printed.output = Some(agent::LiveOutput::Text(output));
@@ -163,6 +166,7 @@ fn opened() -> Reply {
         model: "lab/model-2".to_owned(),
         effort: None,
         title: None,
+        branch: Some("main".to_owned()),
         additional_directories: Vec::new(),
         sandbox: String::new(),
         busy: false,
@@ -189,6 +193,13 @@ fn permission(title: &str, kind: ToolKind, content: Vec<ToolContent>, input: ser
         description: Description { title: title.to_owned(), kind, locations: Vec::new() },
         question: format!("{title} outside the sandbox, in ~/shop? It publishes."),
         brief: "Run this outside the sandbox, in ~/shop? It publishes; asks in every mode.".to_owned(),
+        place: match kind {
+            ToolKind::Edit => CallPlace { directory: Some(path("/w/shop")), facts: Vec::new() },
+            _ => CallPlace {
+                directory: Some(path("/w/shop")),
+                facts: vec!["outside the sandbox".to_owned(), "network".to_owned()],
+            },
+        },
         content,
         raw_input: input,
         grant_label: "`git push …` in this session".to_owned(),
@@ -225,34 +236,49 @@ pub(super) fn question() -> Asked {
 
 /// The sessions of a directory.
 pub(super) fn sessions() -> Reply {
-    let session = |id: &str, title: &str, hours: i64, excerpt: Option<&str>| ListedSession {
-        record: SessionRecord {
-            id: SessionId(id.to_owned()),
-            cwd: path("/w/shop"),
-            additional_directories: Vec::new(),
-            controls: SessionControls {
-                model: "lab/model-2".to_owned(),
-                mode: Mode::Edit,
-                permission_mode: PermissionMode::Guardian,
-                effort: None,
+    let session =
+        |id: &str, title: &str, hours: i64, branch: &str, turns, excerpt: Option<&str>| ListedSession {
+            record: SessionRecord {
+                id: SessionId(id.to_owned()),
+                cwd: path("/w/shop"),
+                additional_directories: Vec::new(),
+                controls: SessionControls {
+                    model: "lab/model-2".to_owned(),
+                    mode: Mode::Edit,
+                    permission_mode: PermissionMode::Guardian,
+                    effort: None,
+                },
+                title: Some(title.to_owned()),
+                branch: Some(branch.to_owned()),
+                totals: SessionTotals { turns, cost: Some(Cost(turns * 30_000_000_000)) },
+                times: SessionTimes { created_at: 0, updated_at: TODAY - hours * HOUR },
+                last_seq: 1,
+                archived: false,
             },
-            title: Some(title.to_owned()),
-            times: SessionTimes { created_at: 0, updated_at: TODAY - hours * HOUR },
-            last_seq: 1,
-            archived: false,
-        },
-        excerpt: excerpt.map(str::to_owned),
+            excerpt: excerpt.map(str::to_owned),
+        };
+    let excerpt = Some("the login loops when the cookie is old");
+    let sessions = vec![
+        session("0190aaaa", "Fix login loop", 2, "main", 14, None),
+        session("0190bbbb", "Auth refactor plan", 72, "feat/a", 6, excerpt),
+        session("0190cccc", "Changelog", 240, "main", 1, None),
+    ];
+    Reply::Sessions { sessions, more: false }
+}
+
+/// How the second session ended.
+pub(super) fn glance() -> Reply {
+    let glance = Glance {
+        prompt: Some("the login loops when the cookie is old".to_owned()),
+        answer: Some("all 42 tests pass".to_owned()),
+        end: Some(TurnEnd::Stopped(StopReason::EndTurn)),
     };
-    Reply::Sessions(vec![
-        session("0190aaaa", "Fix login loop", 2, None),
-        session("0190bbbb", "Auth refactor plan", 72, Some("the login loops when the cookie is old")),
-        session("0190cccc", "Changelog", 240, None),
-    ])
+    Reply::Glance(SessionId("0190bbbb".to_owned()), glance)
 }
 
 /// The models that can be chosen.
 pub(super) fn models() -> Reply {
-    let model = |id: &str, description: &str, credentials| {
+    let model = |id: &str, description: &str, key| {
         let model = ModelInfo {
             id: id.to_owned(),
             name: id.to_owned(),
@@ -263,11 +289,13 @@ pub(super) fn models() -> Reply {
             abilities: Default::default(),
             dialect: Default::default(),
         };
-        (model, credentials)
+        (model, key)
     };
-    Reply::Models(vec![
-        model("lab/model-2", "the default", Credentials::Present),
-        model("lab/model-2-small", "quick", Credentials::Missing),
-        model("local/qwen", "on this machine", Credentials::NotNeeded),
-    ])
+    let missing = ModelKey::Missing("tiller auth login labor".to_owned());
+    let models = vec![
+        model("lab/model-2", "the default", ModelKey::From(Some("LAB_API_KEY".to_owned()))),
+        model("labor/model-1", "quick", missing),
+        model("local/qwen", "on this machine", ModelKey::NotNeeded),
+    ];
+    Reply::Models { models, complete: false }
 }

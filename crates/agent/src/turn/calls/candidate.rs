@@ -130,6 +130,7 @@ impl Candidate {
             locations: Some(self.description.locations.clone()),
             raw_input: Some(self.arguments.clone()),
             content: None,
+            place: None,
         };
         update
     }

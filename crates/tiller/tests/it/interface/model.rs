@@ -32,7 +32,11 @@ pub(super) struct Answer {
 impl Model {
     /// Starts a server with the models `large`, which takes images, and `blind`, which does not.
     pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::on(TcpListener::bind("127.0.0.1:0").unwrap())
+    }
+
+    /// Starts a server like [`Model::start`] on a port.
+    pub(super) fn on(listener: TcpListener) -> Self {
         let address = listener.local_addr().unwrap().to_string();
         let (sender, requests) = channel();
         std::thread::spawn(move || {

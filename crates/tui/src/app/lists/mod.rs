@@ -1,19 +1,23 @@
 //! The lists to choose from: sessions, models, modes, themes and turns to go back to.
 
 mod items;
+#[cfg(test)]
+mod tests;
 
 use super::{App, Overlay, effect::Effect, settings::Pick, themes::ThemeRows};
 use crate::{
     driver::{
-        reply::ListedSession,
+        reply::{ListedSession, ModelKey},
         request::{Request, Which},
     },
     keys::Action,
     picker::{How, Item, Outcome, Picker},
+    screens::frame::Screen,
     settings::Setting,
     transcript::{Body, Cell},
 };
-use agent::{Checkpoint, Credentials, ModelInfo, PermissionMode, RewindTarget};
+use agent::{Checkpoint, Glance, ModelInfo, PermissionMode, RewindTarget, SessionId};
+use std::collections::{HashMap, HashSet};
 
 /// A list with what its rows stand for.
 pub(super) struct List {
@@ -25,8 +29,8 @@ pub(super) struct List {
 
 /// What the rows of a list stand for, in their order.
 pub(super) enum Rows {
-    Sessions(Vec<ListedSession>),
-    Models(Vec<ModelInfo>),
+    Sessions(Sessions),
+    Models(Vec<(ModelInfo, ModelKey)>),
     PermissionModes,
     Themes(Box<ThemeRows>),
     Settings(Vec<Setting>),
@@ -42,6 +46,15 @@ pub(super) enum Rows {
     },
     /// The turns that a rewind goes back to.
     Turns(Vec<RewindTarget>),
+}
+
+/// The sessions of a list, and how those that were selected ended.
+#[derive(Default)]
+pub(super) struct Sessions {
+    listed: Vec<ListedSession>,
+    glances: HashMap<SessionId, Glance>,
+    /// Those whose glance was asked for.
+    asked: HashSet<SessionId>,
 }
 
 /// The rows of a page in plain mode.
@@ -62,12 +75,15 @@ impl App {
                 (How::Rename, "rename"),
                 (How::Archive, "archive"),
             ])
-            .scopes(["this directory", "all"], usize::from(self.everywhere))
+            .scopes(["this folder", "all"], usize::from(self.everywhere))
             .flexible(1)
+            // Cost, turns, model, branch: when, what and where stay longest.
+            .leaves_out([5, 3, 4, 2])
+            .numbers([3, 5])
             .searches()
             .empty("no session matches")
             .query_of(words);
-        self.show(picker, Rows::Sessions(Vec::new()), None);
+        self.show(picker, Rows::Sessions(Sessions::default()), None);
         vec![self.query_sessions()]
     }
 
@@ -79,20 +95,46 @@ impl App {
         Effect::Request(Request::ListSessions { words, everywhere: self.everywhere })
     }
 
-    pub(super) fn sessions_listed(&mut self, sessions: Vec<ListedSession>) {
+    pub(super) fn sessions_listed(&mut self, listed: Vec<ListedSession>, more: bool) -> Vec<Effect> {
         let open = self.session.as_ref().map(|session| session.id.clone());
         let (today, everywhere) = (self.today, self.everywhere);
-        let Overlay::List(list) = &mut self.overlay else { return };
-        let Rows::Sessions(rows) = &mut list.rows else { return };
+        let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
+        let Rows::Sessions(sessions) = &mut list.rows else { return Vec::new() };
         let item = |session: &ListedSession| {
             let mut item = items::session(session, today, everywhere);
             item.marked = open.as_ref() == Some(&session.record.id);
+            let glance = sessions.glances.get(&session.record.id);
+            item.preview = items::preview(session, glance, &self.options.look);
             item
         };
-        list.picker.set_items(sessions.iter().map(item).collect());
+        list.picker.set_items(listed.iter().map(item).collect());
         list.picker.set_loading(false);
-        *rows = sessions;
+        list.picker.set_more(more);
+        sessions.listed = listed;
         self.say_list();
+        self.look_at_selected().into_iter().collect()
+    }
+
+    /// Asks how the selected session ended, once.
+    fn look_at_selected(&mut self) -> Option<Effect> {
+        if self.options.screen == Screen::Plain {
+            return None;
+        }
+        let Overlay::List(list) = &mut self.overlay else { return None };
+        let Rows::Sessions(sessions) = &mut list.rows else { return None };
+        let id = &sessions.listed.get(list.picker.index()?)?.record.id;
+        sessions.asked.insert(id.clone()).then(|| Effect::Request(Request::Glance(id.clone())))
+    }
+
+    /// Shows how a session of the list ended.
+    pub(super) fn glanced(&mut self, id: SessionId, glance: Glance) {
+        let Overlay::List(list) = &mut self.overlay else { return };
+        let Rows::Sessions(sessions) = &mut list.rows else { return };
+        for (index, session) in sessions.listed.iter().enumerate().filter(|(_, row)| row.record.id == id) {
+            let preview = items::preview(session, Some(&glance), &self.options.look);
+            list.picker.set_preview(index, preview);
+        }
+        sessions.glances.insert(id, glance);
     }
 
     /// Asks for the models; they are shown when they come.
@@ -100,19 +142,36 @@ impl App {
         vec![Effect::Request(Request::ListModels)]
     }
 
-    pub(super) fn models_listed(&mut self, models: Vec<(ModelInfo, Credentials)>) {
+    /// Shows the models, and updates them once servers on this machine were looked for.
+    pub(super) fn models_listed(&mut self, models: Vec<(ModelInfo, ModelKey)>, complete: bool) {
         let current = self.session.as_ref().map(|session| session.controls.model.clone());
-        let picker = Picker::new("model", self.options.bindings.clone())
-            .offers([(How::Open, "this session"), (How::Default, "also as default")])
-            .empty("no model matches; tiller setup adds providers");
-        let item = |(model, credentials): &(ModelInfo, Credentials)| {
-            let mut item = items::model(model, *credentials);
+        let item = |(model, key): &(ModelInfo, ModelKey)| {
+            let mut item = items::model(model, key);
             item.marked = current.as_ref() == Some(&model.id);
             item
         };
         let rows = models.iter().map(item).collect();
-        let models = models.into_iter().map(|(model, _)| model).collect();
+        if complete {
+            // It may have been closed meanwhile.
+            if let Overlay::List(list) = &mut self.overlay
+                && let Rows::Models(listed) = &mut list.rows
+            {
+                list.picker.set_items(rows);
+                list.picker.set_loading(false);
+                *listed = models;
+            }
+            return;
+        }
+        let picker = Picker::new("model", self.options.bindings.clone())
+            .offers([(How::Open, "this session"), (How::Default, "also as default")])
+            .leaves_out([1, 2])
+            .numbers([1])
+            .uncut([3])
+            .empty("no model matches; tiller setup adds providers");
         self.show(picker, Rows::Models(models), Some(rows));
+        if let Overlay::List(list) = &mut self.overlay {
+            list.picker.set_loading(true);
+        }
     }
 
     pub(super) fn list_permission_modes(&mut self) -> Vec<Effect> {
@@ -202,10 +261,14 @@ impl App {
         let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
         match list.picker.act(action) {
             Outcome::Ignored => Vec::new(),
-            Outcome::Changed => self.preview_theme(),
+            Outcome::Changed => match &list.rows {
+                Rows::Sessions(_) => self.look_at_selected().into_iter().collect(),
+                _ => self.preview_theme(),
+            },
             Outcome::Scope(scope) => {
                 self.everywhere = scope > 0;
-                vec![self.query_sessions()]
+                let keep = Request::KeepScope { everywhere: self.everywhere };
+                vec![Effect::Request(keep), self.query_sessions()]
             }
             Outcome::Closed => {
                 self.close_list().map(|closed| self.unpreview_theme(&closed)).unwrap_or_default()
@@ -218,7 +281,7 @@ impl App {
     fn renamed(&mut self, index: usize, title: String) -> Vec<Effect> {
         let Overlay::List(list) = &self.overlay else { return Vec::new() };
         let Rows::Sessions(sessions) = &list.rows else { return Vec::new() };
-        let Some(session) = sessions.get(index) else { return Vec::new() };
+        let Some(session) = sessions.listed.get(index) else { return Vec::new() };
         let rename = Request::Rename { id: session.record.id.clone(), title };
         vec![Effect::Request(rename), self.query_sessions()]
     }
@@ -231,7 +294,9 @@ impl App {
         let mut close = true;
         let request = match (&list.rows, how) {
             (Rows::Sessions(sessions), how) => {
-                let Some(ListedSession { record, .. }) = sessions.get(index) else { return Vec::new() };
+                let Some(ListedSession { record, .. }) = sessions.listed.get(index) else {
+                    return Vec::new();
+                };
                 let id = record.id.clone();
                 match how {
                     How::Open | How::Default if self.choosing => Request::Open(Which::First(Some(id))),
@@ -249,7 +314,12 @@ impl App {
                 }
             }
             (Rows::Models(models), how) => match models.get(index) {
-                Some(model) => Request::SetModel { id: model.id.clone(), default: how == How::Default },
+                Some((model, ModelKey::Missing(command))) => {
+                    let text = format!("there is no key for {}: {command} asks for one", model.id);
+                    self.overlay = Overlay::None;
+                    return self.fail(&text);
+                }
+                Some((model, _)) => Request::SetModel { id: model.id.clone(), default: how == How::Default },
                 None => return Vec::new(),
             },
             (Rows::PermissionModes, _) => match PermissionMode::ALL.get(index) {
@@ -299,7 +369,7 @@ impl App {
 
     /// In plain mode, prints the first rows of the list.
     fn say_list(&mut self) {
-        if self.options.screen == crate::screens::frame::Screen::Plain {
+        if self.options.screen == Screen::Plain {
             self.plain.page = 0;
             self.say_page();
         }

@@ -47,7 +47,7 @@ fn a_line_is_asked_for_whenever_one_is_awaited_and_not_before() {
     // What a command asks for comes first; but it is not waited for endlessly.
     person.line("/sessions");
     assert!(!person.asks_for_a_line());
-    person.reply(Reply::Sessions(Vec::new()));
+    person.reply(Reply::Sessions { sessions: Vec::new(), more: false });
     assert!(person.asks_for_a_line(), "a number is awaited");
     person.line("cancel");
     assert!(person.asks_for_a_line());

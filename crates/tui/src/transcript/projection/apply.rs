@@ -96,6 +96,7 @@ impl Transcript {
                 }
             }
             SessionEvent::Usage(_)
+            | SessionEvent::BranchChanged(_)
             | SessionEvent::Phase(_)
             | SessionEvent::Commands(_)
             | SessionEvent::Swarm(_)

@@ -30,8 +30,12 @@ pub(super) fn update(tool: &mut ToolCell, update: &ToolCallUpdate) {
             command[..kept].to_owned()
         });
     }
+    if display.place.is_some() {
+        tool.place = display.place;
+    }
     if is_final {
         tool.heading.progress = None;
+        tool.place = None;
         tool.permission.is_asking = false;
         if std::mem::take(&mut tool.shown.is_live) {
             (tool.shown.output, tool.shown.diffs) = (Output::default(), Vec::new());

@@ -56,7 +56,8 @@ pub(super) fn rows(paint: &Paint<'_>, cell: usize, body: &Body) -> Vec<Row> {
 /// Renders the line that says that a call runs.
 pub(in crate::transcript) fn started(call: &ToolCell, look: &Look) -> Row {
     let (name, title) = words(call);
-    line("tool: ", &format!("{name} {title}: runs"), look)
+    let place = call.place.map(|place| format!(" ({})", place.words())).unwrap_or_default();
+    line("tool: ", &format!("{name} {title}: runs{place}"), look)
 }
 
 /// Renders a part of an answer.

@@ -93,6 +93,7 @@ fn head(call: &ToolCell, cell: usize, layout: Layout, paint: &Paint<'_>) -> Row 
     let (sign, role) = sign(call);
     let (name, title) = words(call);
     let mut right: Vec<String> = state(call).map(str::to_owned).into_iter().collect();
+    right.extend(call.place.map(|place| place.words().to_owned()));
     let elapsed = paint.transcript.elapsed(cell, paint.now).filter(|time| time.as_secs() > 0);
     right.extend(elapsed.map(duration));
     let right = if look.width < 40 { String::new() } else { right.join(" · ") };
