@@ -27,8 +27,9 @@ use settings::InterfaceFlags;
 use std::sync::{Arc, atomic::AtomicBool};
 use system::AbsPath;
 use tui::{
-    app::{AppOptions, FirstMessage},
+    app::FirstMessage,
     driver::reply::Attachment,
+    options::AppOptions,
     run::{RunError, Start},
     terminal::device::restore,
 };
