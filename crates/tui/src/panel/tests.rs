@@ -369,7 +369,7 @@ fn a_request_shows_what_where_and_why() {
     insta::assert_snapshot!(plain(&user.asks, 80, 20, user.now), @r#"
     ┌ permission 1 of 2 ── waits for your answer
     │ bash   Run git push origin main
-    │ where  Run this outside the sandbox, in /home/me/shop?
+    │ where  /home/me/shop · outside the sandbox · network
     │ why    It publishes; asks in every mode.
     │ always allows without asking: `git push …` in this session
     └ enter always   n no   esc back

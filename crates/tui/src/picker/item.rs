@@ -57,7 +57,8 @@ pub(super) struct Columns {
 impl Columns {
     /// Returns the widths of the columns of these rows; 0 for a column that is left out.
     ///
-    /// No column but the flexible one and uncut ones takes more than a quarter of a row.
+    /// Beside a flexible column that names the row, no other takes more than a quarter of it, except
+    /// those that are shown whole.
     pub(super) fn widths(&self, items: &[&Item], look: &Look) -> Vec<usize> {
         let flexible = self.flexible;
         let many = items.iter().map(|item| item.columns.len()).max().unwrap_or(0);
@@ -66,7 +67,10 @@ impl Columns {
             let cells = items.iter().filter_map(|item| item.columns.get(column));
             cells.map(|cell| look.measure.text(&agent::one_line(cell))).max().unwrap_or(0)
         };
-        let most = (room / 4).max(LEAST);
+        // A flexible column that names the row is worth more than the others.
+        let names = self.main.is_none_or(|main| main == flexible);
+        let least = if names { LEAST.max(room / 2) } else { LEAST };
+        let most = if names { (room / 4).max(LEAST) } else { room };
         let limited = |column| match column == flexible || self.uncut.contains(&column) {
             true => natural(column),
             false => natural(column).min(most),
@@ -79,7 +83,7 @@ impl Columns {
         let shrink = |widths: &mut Vec<usize>| {
             let over = used(widths).saturating_sub(room);
             if let Some(width) = widths.get_mut(flexible) {
-                *width = (*width).min((*width).saturating_sub(over).max(LEAST.max(room / 2)));
+                *width = (*width).min((*width).saturating_sub(over).max(least));
             }
             used(widths) <= room
         };
