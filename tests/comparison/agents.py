@@ -90,11 +90,14 @@ class Tiller(Agent):
         return subprocess.run([str(self.tiller), "-V"], capture_output=True, text=True).stdout.split()[-1]
 
     def home(self, home, project, server, mode):
+        model, provider = "lab/large", "custom.lab"
+        if mode == "images":  # a server of one's own cannot say that its model takes images
+            model, provider = "openai/gpt-5.6-luna", "openai"
         (home / ".config/tiller").mkdir(parents=True)
         (home / ".config/tiller/config.toml").write_text(
-            f"agent.default_model = 'lab/large'\n[providers]\nlocal.discover = false\n"
-            f"custom.lab.base_url = '{server.origin}/v1'\n")
-        return {}
+            f"agent.default_model = '{model}'\n[providers]\nlocal.discover = false\n"
+            f"{provider}.base_url = '{server.origin}/v1'\n")
+        return {"OPENAI_API_KEY": "not-needed"} if mode == "images" else {}
 
     def start(self, mode="auto", resume=False):
         return [*self.program(), *(["--permission-mode", "argus"] if mode == "ask" else []), *(["--continue"] if resume else [])]
@@ -139,7 +142,7 @@ wire_api = "responses"
         return {"SERVER_KEY": "not-needed"}
 
     def start(self, mode="auto", resume=False):
-        asks = ["-a", "untrusted", "-s", "workspace-write"] if mode == "ask" else ["-a", "never", "-s", "danger-full-access"]
+        asks = ["-a", "on-request", "-s", "workspace-write"] if mode == "ask" else ["-a", "never", "-s", "danger-full-access"]
         return [*self.program(), *(["resume", "--last"] if resume else []), *asks]
 
     def headless(self, prompt, json=False, session=None):
@@ -219,7 +222,10 @@ class Opencode(Agent):
             "provider": {"server": {
                 "npm": "@ai-sdk/openai-compatible", "name": "The server",
                 "options": {"baseURL": f"{server.origin}/v1", "apiKey": "not-needed"},
-                "models": {"large": {"name": "large", "limit": {"context": 200000, "output": 8192}}},
+                "models": {"large": {
+                    "name": "large", "limit": {"context": 200000, "output": 8192}, "attachment": True, "tool_call": True,
+                    "modalities": {"input": ["text", "image"], "output": ["text"]},
+                }},
             }},
         }))
         return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}

@@ -51,7 +51,7 @@ def play(row, agent, given):
         if row in turns.SEVERAL:
             facts = turns.SEVERAL[row](lambda mode: Stage(agent, given.base, mode), note)
         else:
-            with Stage(agent, given.base) as stage:
+            with Stage(agent, given.base, {"image": "images"}.get(row, "auto")) as stage:
                 facts = ROWS[row](stage, note)
     except Exception as error:  # one agent's trouble must not end the others' rows
         facts = {"failed": str(error)[:2000]}

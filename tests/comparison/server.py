@@ -107,13 +107,18 @@ def command(line):
     return ("command", line)
 
 
+def asks(line):
+    """The same, as one that the person is asked about: codex asks where the call itself demands it."""
+    return ("ask", line)
+
+
 def say(text, size=None):
     """Text in pieces of `size` characters, or word by word."""
     pieces = re.findall(r"\S*\s*", text) if size is None else [text[at:at + size] for at in range(0, len(text), size)]
     return [("text", piece) for piece in pieces if piece]
 
 
-def arguments_for(request, line):
+def arguments_for(request, line, ask):
     """The tool for commands and its arguments, by the schema that the request itself has."""
     name = next((name for name in COMMAND_TOOLS if name in request.tools), None)
     if name is None:
@@ -124,11 +129,13 @@ def arguments_for(request, line):
     arguments = {key: value}
     if "description" in properties:
         arguments["description"] = "does what was asked"
+    if ask and "sandbox_permissions" in properties:
+        arguments |= {"sandbox_permissions": "require_escalated", "justification": "May it do what was asked?"}
     return name, arguments
 
 
 class Server:
-    """`play(request)` returns the parts of an answer: ("text", t), ("command", line), ("wait", event), ("pause", seconds)."""
+    """`play(request)` returns the parts of an answer: ("text", t), ("command" or "ask", line), ("wait", event), ("pause", seconds)."""
 
     def __init__(self):
         self.requests, self.lock, self.fail = [], threading.Lock(), None
@@ -239,8 +246,8 @@ class Server:
                 value.wait(60)
             elif kind == "pause":
                 time.sleep(value)
-            elif kind == "command":
-                yield ("call", arguments_for(request, value))
+            elif kind in ("command", "ask"):
+                yield ("call", arguments_for(request, value, kind == "ask"))
             else:
                 yield (kind, value)
 

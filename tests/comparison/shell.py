@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from server import say
-from terminal import memory
+from terminal import Terminal, memory
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
@@ -68,9 +68,6 @@ def sessions(stage, note):
         stage.answers = [say(answer)]
         code, out, errors = stage.headless(stage.agent.headless(prompt))
         note("made", f"exit {code} {out} {errors[-300:]}")
-    stage.open(["true"]) if False else None
-    from terminal import Terminal
-
     terminal = stage.terminal = Terminal(stage.base / "tmux", stage.project, stage.variables)
     if not stage.agent.picker(terminal, stage):
         return {"list": None}
@@ -105,6 +102,8 @@ def install(stage, note):
     stage.terminal.settle(2)
     pids = stage.terminal.processes()
     facts["processes"], facts["MiB of memory"] = len(pids), round(memory(pids), 1)
+    size = subprocess.run(["du", "-sk", str(stage.home)], capture_output=True, text=True).stdout.split()[0]
+    facts["MiB in the home directory"] = round(int(size) / 1024, 1)
     stage.leave()
     stage.terminal.close()
     times = [started(stage) for _ in range(5)]
@@ -116,8 +115,6 @@ def install(stage, note):
 
 def started(stage):
     """Milliseconds from Enter in the shell until a typed character is shown in the prompt."""
-    from terminal import Terminal
-
     terminal = stage.terminal = Terminal(stage.base / "tmux", stage.project, stage.variables)
     try:
         terminal.run("send-keys", "-t", "t", "-l", "clear; " + shlex.join(stage.agent.start()))

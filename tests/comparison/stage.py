@@ -46,10 +46,14 @@ class Stage:
         self.agent.onboard(self.terminal)
         self.terminal.settle()
 
-    def say(self, text):
+    def say(self, text, first=True):
+        """Types a message and sends it; the first of a turn again if it was not taken, as a person would."""
+        count = len(self.server.main_requests())
         self.terminal.type(text)
         time.sleep(1)
         self.terminal.keys("Enter")
+        if first and len(self.requests(count + 1, 6)) == count:
+            self.terminal.keys("Enter")
 
     def leave(self):
         """Quits as a person does; returns whether the shell is back."""

@@ -5,7 +5,7 @@ import re
 import threading
 import time
 
-from server import command, say
+from server import asks, command, say
 from terminal import memory
 
 LONG = "touch ran.txt && printf '%s\\n' " + " ".join(f"argument-number-{at}" for at in range(1, 26)) + " END-OF-COMMAND"
@@ -23,7 +23,7 @@ def permissions(make, note):
     for name, (message, ahead) in TYPED.items():
         with make("ask") as stage:
             go = threading.Event()
-            stage.answers = [[("wait", go), command("touch ran.txt")], say("after-the-command"), say("a later answer")]
+            stage.answers = [[("wait", go), asks("touch ran.txt")], say("after-the-command"), say("a later answer")]
             terminal = stage.open()
             stage.say("do the work")
             stage.requests(1)
@@ -41,7 +41,7 @@ def permissions(make, note):
             facts[f"{name}: message sent"] = any(message in request.everything() for request in stage.server.main_requests())
             note(f"{name}: requests", "\n".join(f"{request.last}: {request.users[-1:]} {request.results[-1:]}" for request in stage.server.main_requests()))
     with make("ask") as stage:
-        stage.answers = [[command(LONG)], say("after-the-command")]
+        stage.answers = [[asks(LONG)], say("after-the-command")]
         terminal = stage.open(columns=80, rows=40)
         stage.say("do the work")
         terminal.wait("argument-number-1")
@@ -67,7 +67,7 @@ def steer(stage, note):
     stage.requests(1)
     time.sleep(2)
     note("running", terminal.screen())
-    stage.say("also the changelog")
+    stage.say("also the changelog", first=False)
     time.sleep(2)
     note("waiting", terminal.screen())
     sent = len(stage.server.main_requests())
@@ -94,7 +94,7 @@ def cancel(stage, note):
     stage.say("do the work")
     stage.requests(1)
     time.sleep(2)
-    stage.say("also the changelog")
+    stage.say("also the changelog", first=False)
     time.sleep(2)
     count = len(stage.server.main_requests())
     for _ in range(3):
@@ -108,8 +108,21 @@ def cancel(stage, note):
     return {"sent at once": sent, "still on screen": "also the changelog" in text}
 
 
+def interface(terminal, processes):
+    """The largest of the processes that read from the terminal."""
+    tty = terminal.value("pane_tty")
+
+    def reads(pid):
+        try:
+            return os.readlink(f"/proc/{pid}/fd/0") == tty
+        except OSError:
+            return False
+
+    return max(filter(reads, processes), key=lambda pid: memory([pid]))
+
+
 def crash(stage, note):
-    """The largest process is killed in the middle of a turn, as by the kernel when memory ends."""
+    """The interface's process is killed in the middle of a turn, as by the kernel when memory ends."""
     never = threading.Event()
     stage.answers = [say("first-answer"), say("half-of-the-second-answer and ") + [("wait", never)]]
     terminal = stage.open()
@@ -122,8 +135,7 @@ def crash(stage, note):
     note("before", terminal.screen())
     before = {**terminal.modes()}
     processes = terminal.processes()
-    largest = max(processes, key=lambda pid: memory([pid]))
-    os.kill(largest, 9)
+    os.kill(interface(terminal, processes), 9)
     time.sleep(2)
     facts = {"processes": len(processes), "processes left": len(terminal.processes()), "modes before": before, "modes after": terminal.modes()}
     note("after", terminal.screen())
@@ -159,7 +171,7 @@ def crash(stage, note):
     stage.terminal.settle(1)
     note("continued", stage.terminal.screen())
     stage.say("and now go on")
-    requests = stage.requests(count + 1, 20)
+    requests = stage.requests(count + 1, 60)
     last = requests[-1].everything() if len(requests) > count else ""
     facts["continued"] = {text: text in last for text in ["the first prompt", "first-answer", "the second prompt", "half-of-the-second-answer", "and now go on"]}
     note("went on", stage.terminal.settle())
