@@ -151,7 +151,7 @@ wire_api = "responses"
 
 
     def picker(self, terminal, stage):
-        terminal.shell("clear; " + shlex.join([*self.program(), "resume", "--include-non-interactive"]))
+        terminal.shell("clear; " + shlex.join([*self.program(), "resume"]))
         return True
 
     doctor, broken = ["doctor", "--json"], ".codex/config.toml"
@@ -204,6 +204,22 @@ class Claude(Agent):
         return True
 
     doctor, broken = ["doctor"], ".claude/settings.json"
+
+
+class ClaudeFull(Claude):
+    """claude on the alternate screen, which it offers by a variable."""
+
+    name = "claude-full"
+
+    @property
+    def folder(self):
+        return self.npm / "claude"
+
+    def program(self):
+        return [str(self.folder / "node_modules/.bin/claude")]
+
+    def home(self, home, project, server, mode):
+        return {**super().home(home, project, server, mode), "CLAUDE_CODE_NO_FLICKER": "1"}
 
 
 class Opencode(Agent):
@@ -295,6 +311,8 @@ class Gemini(Agent):
         terminal.type("/resume")
         terminal.settle()
         terminal.keys("Enter")
+        terminal.settle()
+        terminal.keys("/")
         return True
 
     broken = ".gemini/settings.json"
@@ -342,4 +360,4 @@ class Kimi(Agent):
 
 
 ALL = [Tiller, Codex, Claude, Opencode, Gemini, Kimi]
-VARIANTS = [CodexInline, OpencodeMini]
+VARIANTS = [CodexInline, ClaudeFull, OpencodeMini]

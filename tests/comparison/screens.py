@@ -1,12 +1,15 @@
 """Rows about what is on the screen: scrollback, transcript, streaming, paste, screen reader."""
 
 import base64
+import fcntl
 import os
 import pty
 import re
 import select
 import shlex
 import signal
+import struct
+import termios
 import time
 
 from server import command, say
@@ -63,7 +66,7 @@ def scrollback(stage, note):
 
 
 FOLD = {
-    "tiller": (["C-o"], "transcript", "/"), "claude": (["C-o"], "(?i)transcript|ctrl\\+o", "/"), "codex": (["C-t"], "(?i)transcript|T R A N S", None),
+    "tiller": (["C-o"], "transcript", "/"), "claude": (["C-o"], "(?i)transcript|ctrl\\+o", "/"), "claude-full": (["C-o"], "(?i)transcript|ctrl\\+o", "/"), "codex": (["C-t"], "(?i)transcript|T R A N S", None),
 }
 
 
@@ -204,6 +207,7 @@ def reader(stage, note):
         line = [*line, *[word for word in stage.agent.start() if word not in stage.agent.program()]]
     pid, terminal = pty.fork()
     if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         os.chdir(stage.project)
         os.execvpe(line[0], line, stage.variables)
     output = bytearray()

@@ -4,6 +4,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -33,7 +34,17 @@ class Stage:
         if self.terminal:
             self.terminal.close()
         self.server.close()
+        self.end_detached()
         shutil.rmtree(self.base, ignore_errors=True)
+
+    def end_detached(self):
+        """Ends what the agent has left running, such as codex's server, whose program is a copy in the home directory."""
+        for directory in pathlib.Path("/proc").iterdir():
+            try:
+                if directory.name.isdigit() and f"HOME={self.home}".encode() in (directory / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(directory.name), signal.SIGKILL)
+            except OSError:
+                continue
 
     def open(self, line=None, columns=80, rows=24):
         """A terminal with the agent in it, ready for a prompt."""
