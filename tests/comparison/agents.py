@@ -1,7 +1,6 @@
 """The agents that are compared: how each is installed, pointed at the server, started, and recognised on the screen."""
 
 import json
-import pathlib
 import shlex
 import subprocess
 import time
@@ -34,7 +33,7 @@ class Agent:
         if not (self.folder / "package.json").exists():
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "package.json").write_text('{"private":true}')
-        if not pathlib.Path(self.program()[-1]).exists():
+        if not (self.folder / "node_modules" / self.package).exists():
             line = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *self.packages()]
             subprocess.run(line, cwd=self.folder, check=True)
             self.prepare()

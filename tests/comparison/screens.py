@@ -20,7 +20,6 @@ SIZES = [(80, 16), (60, 24), (100, 30), (80, 24), (50, 20), (120, 24), (80, 12),
 
 
 def lines(count):
-    """The lines, as paragraphs, so that every Markdown renderer keeps them apart."""
     return [f"begin-{at:04} {WORDS} end-{at:04}" for at in range(1, count + 1)]
 
 
@@ -43,11 +42,19 @@ def tally(text, count):
 
 
 def scrollback(stage, note):
-    """300 lines are streamed while the window changes its size eight times."""
-    count = 300
+    """300 lines are streamed, each a paragraph, while the window changes its size eight times."""
+    return streamed(stage, note, [f"{line}\n\n" for line in lines(300)])
+
+
+def listed(stage, note):
+    """The same as one list of 300 items: a block that is unfinished until its end."""
+    return streamed(stage, note, [f"{at}. {line}\n" for at, line in enumerate(lines(300), 1)] + ["\n"])
+
+
+def streamed(stage, note, blocks, count=300):
     answer = []
-    for line in lines(count):
-        answer += say(line + "\n\n") + [("pause", 0.03)]
+    for block in blocks:
+        answer += say(block) + [("pause", 0.03)]
     stage.answers = [answer + say("all-of-it-is-said")]
     terminal = stage.open()
     alternate = terminal.value("alternate_on") == "1"
@@ -66,7 +73,7 @@ def scrollback(stage, note):
 
 
 FOLD = {
-    "tiller": (["C-o"], "transcript", "/"), "claude": (["C-o"], "(?i)transcript|ctrl\\+o", "/"), "claude-full": (["C-o"], "(?i)transcript|ctrl\\+o", "/"), "codex": (["C-t"], "(?i)transcript|T R A N S", None),
+    "tiller": (["C-o"], "transcript", "/"), "claude": (["C-o"], "(?i)transcript|ctrl\\+o", "/"), "claude-full": (["C-o"], "(?i)transcript|ctrl\\+o", "/"), "codex-inline": (["C-t"], "(?i)transcript|T R A N S", None), "codex": (["C-t"], "(?i)transcript|T R A N S", None),
 }
 
 
@@ -171,7 +178,7 @@ def image(stage, note):
     note("pasted", terminal.settle())
     terminal.keys("Space")
     stage.say("what is in the picture?")
-    requests = stage.requests(1, 20)
+    requests = stage.requests(1, 60)
     terminal.settle()
     note("sent", terminal.screen())
     return {"image sent": any("iVBORw0KGgo" in request.everything() for request in requests)}
@@ -248,5 +255,5 @@ def reader(stage, note):
             "escape bytes": output.count(0x1B), "cursor moves and erasures": len(moves), "carriage returns inside": len(re.findall(rb"\r(?!\n|\r)", bytes(output)))}
 
 
-ROWS = {"scrollback": scrollback, "transcript": transcript, "streaming": streaming, "paste": paste, "image": image, "reader": reader}
+ROWS = {"scrollback": scrollback, "list": listed, "transcript": transcript, "streaming": streaming, "paste": paste, "image": image, "reader": reader}
 __all__ = ["ROWS", "Missing"]

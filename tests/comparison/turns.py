@@ -11,10 +11,10 @@ from terminal import memory
 LONG = "touch ran.txt && printf '%s\\n' " + " ".join(f"argument-number-{at}" for at in range(1, 26)) + " END-OF-COMMAND"
 
 
-# Each message, and how much of it is typed before the request appears. The second and the third begin as the request is
-# shown, by a person who has not seen it yet.
+# Each message, and how much of it is typed before the request appears. All but the first begin as the request is shown, by a
+# person who has not seen it yet.
 TYPED = {"typed while it appears": ("yes please do", 3), "begun as it appeared": ("yes please do", 0),
-         "another message, begun as it appeared": ("this is my folder", 0)}
+         "another message, begun as it appeared": ("this is my folder", 0), "one word, begun as it appeared": ("yes", 0)}
 
 
 def permissions(make, note):
