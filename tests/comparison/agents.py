@@ -263,20 +263,6 @@ class Opencode(Agent):
     doctor, origins, broken = ["debug", "info"], ["debug", "config"], ".config/opencode/opencode.json"
 
 
-class OpencodeMini(Opencode):
-    """opencode's interface in a part of the screen."""
-
-    name = "opencode-mini"
-    ready = r"[Aa]sk anything|ctrl\+p|❯|>"
-
-    @property
-    def folder(self):
-        return self.npm / "opencode"
-
-    def program(self):
-        return [str(self.folder / "node_modules/.bin/opencode"), "--mini"]
-
-
 class Gemini(Agent):
     name, package, wire = "gemini", "@google/gemini-cli", "gemini"
     ready, busy = r"Type your message", r"esc to cancel"
@@ -359,4 +345,4 @@ class Kimi(Agent):
 
 
 ALL = [Tiller, Codex, Claude, Opencode, Gemini, Kimi]
-VARIANTS = [CodexInline, ClaudeFull, OpencodeMini]
+VARIANTS = [CodexInline, ClaudeFull]

@@ -34,7 +34,8 @@ def scripts(stage, note):
     """A headless run that works, one with a server that refuses, one with a session that does not exist."""
     facts = {}
     session = "ses_nobody0000000000000000000" if stage.agent.name == "opencode" else NOBODY
-    for name, fail, which in [("works", None, None), ("server refuses", "the model is out of order", None), ("unknown session", None, session)]:
+    cases = [("works", None, None), ("server refuses", "the model is out of order", None), ("unknown session", None, session)]
+    for name, fail, which in cases:
         stage.server.fail = fail
         for form in [False, True]:
             code, out, errors = stage.headless(stage.agent.headless("say it", form, which))

@@ -39,7 +39,8 @@ def permissions(make, note):
             note(f"{name}: after enter", terminal.settle())
             facts[name] = "runs" if (stage.project / "ran.txt").exists() else "does not run"
             facts[f"{name}: message sent"] = any(message in request.everything() for request in stage.server.main_requests())
-            note(f"{name}: requests", "\n".join(f"{request.last}: {request.users[-1:]} {request.results[-1:]}" for request in stage.server.main_requests()))
+            sent = [f"{request.last}: {request.users[-1:]} {request.results[-1:]}" for request in stage.server.main_requests()]
+            note(f"{name}: requests", "\n".join(sent))
     with make("ask") as stage:
         stage.answers = [[asks(LONG)], say("after-the-command")]
         terminal = stage.open(columns=80, rows=40)
@@ -80,7 +81,8 @@ def steer(stage, note):
     holds = ["also the changelog" in request.everything() for request in requests]
     if True in holds:
         first = requests[holds.index(True)]
-        facts["reaches the model"] = ("in the turn's next request" if holds.index(True) == sent else f"in request {holds.index(True) + 1 - sent} after it")
+        after = holds.index(True) + 1 - sent
+        facts["reaches the model"] = "in the turn's next request" if after == 1 else f"in request {after} after it"
         facts["with the command's output"] = any("it-went" in result for result in first.results)
         facts["the turn had ended"] = "answer-one" in "".join(first.assistants)
     note("answered", terminal.screen())
@@ -133,11 +135,12 @@ def crash(stage, note):
     stage.requests(2)
     time.sleep(3)
     note("before", terminal.screen())
-    before = {**terminal.modes()}
+    before = terminal.modes()
     processes = terminal.processes()
     os.kill(interface(terminal, processes), 9)
     time.sleep(2)
-    facts = {"processes": len(processes), "processes left": len(terminal.processes()), "modes before": before, "modes after": terminal.modes()}
+    facts = {"processes": len(processes), "processes left": len(terminal.processes()), "modes before": before,
+             "modes after": terminal.modes()}
     note("after", terminal.screen())
     stage.answers = [say("the-session-goes-on")]
     never.set()
@@ -162,7 +165,8 @@ def crash(stage, note):
     time.sleep(0.5)
     settings = (stage.base / "stty").read_text() if (stage.base / "stty").exists() else ""
     words = set(re.findall(r"-?[a-z]+[a-z0-9]*", settings))
-    facts["stty"] = "sane" if {"icanon", "echo", "isig", "icrnl"} <= words else "raw: " + " ".join(sorted(words & {"-icanon", "-echo", "-isig", "-icrnl"}))
+    off = sorted(words & {"-icanon", "-echo", "-isig", "-icrnl"})
+    facts["stty"] = "sane" if {"icanon", "echo", "isig", "icrnl"} <= words else " ".join(["raw:", *off])
     pasted = (stage.base / "pasted").read_text() if (stage.base / "pasted").exists() else ""
     facts["bracketed paste"] = "still on" if "200~" in pasted else "off" if "hello" in pasted else f"unknown: {pasted!r}"
     terminal.close()
@@ -173,7 +177,8 @@ def crash(stage, note):
     stage.say("and now go on")
     requests = stage.requests(count + 1, 60)
     last = requests[-1].everything() if len(requests) > count else ""
-    facts["continued"] = {text: text in last for text in ["the first prompt", "first-answer", "the second prompt", "half-of-the-second-answer", "and now go on"]}
+    texts = ["the first prompt", "first-answer", "the second prompt", "half-of-the-second-answer", "and now go on"]
+    facts["continued"] = {text: text in last for text in texts}
     note("went on", stage.terminal.settle())
     return facts
 
