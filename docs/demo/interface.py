@@ -240,11 +240,11 @@ def agents(model, stage):
 def plain(model, stage):
     """Plain mode has no styles; it is shown as text."""
     model.answers = [called("bash", "I try to publish it.", command="git push"), said("Then not.")]
-    stage.start("--screen plain", ready="your message:")
+    stage.start("--screen plain", ready="/help lists commands.\n>")
     stage.say("publish it")
     stage.wait("permission required:", "git push")
     stage.say("because it is not reviewed")
-    stage.wait("Then not.")
+    stage.wait("Then not.\n>")
     return [screen.CODE.sub("", line) for line in stage.capture()]
 
 

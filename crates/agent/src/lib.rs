@@ -56,7 +56,7 @@ pub use event::item::{
     read_arguments,
 };
 pub use event::mode::{Mode, PermissionMode, UnknownMode};
-pub use event::permission::PermissionOutcome;
+pub use event::permission::{CallPlace, PermissionOutcome};
 pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};
 pub use event::shell::{ShellEnding, ShellUpdate};
@@ -68,7 +68,7 @@ pub use event::swarm::{
     SwarmEvent, SwarmState,
 };
 pub use event::task::{Task, TaskStatus, plan_of, task_tree};
-pub use event::tool_call::{LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
+pub use event::tool_call::{CommandPlace, LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
 pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use event::{
     ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd, UsageUpdate,
@@ -81,8 +81,9 @@ pub use gate::direct_caller::{DirectCaller, Refusal};
 pub use gate::explain::{ExplainedAs, Step, explain, explained_as};
 pub use goal::{GoalChange, GoalError};
 pub use history::History;
+pub use history::glance::Glance;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
-pub use input::commands::commands;
+pub use input::commands::{commands, own_command};
 pub use limits::{
     ANSWER_BYTES, ContextLimits, Limits, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, SUBAGENT_RESULT_CHARS,
     SubagentLimits, ToolLimits,
@@ -123,9 +124,11 @@ pub use store::memories::{
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionPage, SessionRecord,
-    SessionStore, SessionTimes, StoreError,
+    SessionStore, SessionTimes, SessionTotals, StoreError,
 };
+pub use text::colours::{Colours, Ink, Run};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};
+pub use text::file_uri::file_uri_path;
 pub use text::json_bytes::json_bytes;
 pub use text::panic::panic_text;
 pub use text::redact::Redactor;

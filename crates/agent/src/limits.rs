@@ -221,6 +221,8 @@ pub(crate) const EVENTS_PAGE: usize = 500;
 pub(crate) const SESSIONS_SHOWN: usize = 20;
 /// Events at the end of a log that are searched first for an interrupted turn.
 pub(crate) const TAIL_EVENTS: u64 = 64;
+/// Events at the end of a log that are searched for the last prompt of a session in a list.
+pub(crate) const GLANCE_EVENTS: u64 = 1024;
 /// Characters of a message that a search shows.
 pub(crate) const EXCERPT_CHARS: usize = 160;
 /// Bytes of a file's content that are kept so that a change can be undone; of a larger file, only
@@ -283,6 +285,11 @@ pub(crate) const LIVE_TRICKLE_BYTES: usize = 4 * 1024;
 /// Bytes of a running command's output that may wait to be shown; beyond it, the older half is
 /// dropped.
 pub(crate) const LIVE_PENDING_BYTES: usize = 16 * 1024;
+/// The first and the last runs of colour that are kept of a command's output; of more than three
+/// times as many, the middle becomes plain.
+pub(crate) const COLOUR_RUNS: usize = 2_048;
+/// Bytes of the parameters of a control sequence that are read; a longer one colours nothing.
+pub(crate) const SGR_BYTES: usize = 64;
 /// Bytes of a running command's output that are kept for clients that join in the middle.
 pub(crate) const LIVE_KEPT_BYTES: usize = 64 * 1024;
 /// Characters of one output line to which carriage returns and similar controls are applied;

@@ -158,8 +158,7 @@ impl Parts {
         ToolOutput {
             result: ToolResult { text, images, is_error },
             shown: Some(shown),
-            title: None,
-            events: Vec::new(),
+            ..ToolOutput::default()
         }
     }
 }

@@ -133,7 +133,6 @@ impl Catalog {
     pub async fn discover_here(&self) {
         let _ = self.load_model_table().await;
         let options = self.options();
-        let is_here = |address: &str| reqwest::Url::parse(address).is_ok_and(|url| http::is_loopback(&url));
         let ollama = options.local.ollama.as_deref();
         let discover = options.local.discover && ollama.is_none_or(is_here);
         let candidates = discovery::candidates(discover, ollama, &options.local.urls);
@@ -270,6 +269,11 @@ impl Catalog {
     }
 }
 
+/// Returns whether an address is on this machine.
+fn is_here(address: &str) -> bool {
+    reqwest::Url::parse(address).is_ok_and(|url| http::is_loopback(&url))
+}
+
 fn source(used: &Arc<ModelTable>, problem: Option<String>) -> CatalogueSource {
     CatalogueSource {
         date: used.date().to_owned(),
@@ -307,6 +311,14 @@ impl Models for Catalog {
 
     async fn is_unconfigured(&self) -> bool {
         self.default_id().await == self.pilot.info().id && self.known_default().is_none()
+    }
+
+    async fn look_again(&self) {
+        tokio::join!(self.probe_local(), self.ask_servers(is_here));
+    }
+
+    fn without_key(&self) -> Vec<ModelInfo> {
+        self.first_of_others()
     }
 
     fn credentials(&self, id: &str) -> Credentials {

@@ -65,6 +65,7 @@ mod stdio;
 mod stored_keys;
 mod streams;
 mod table;
+mod themes;
 mod trust;
 mod update;
 mod web;

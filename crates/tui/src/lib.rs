@@ -20,10 +20,12 @@ pub mod keys;
 pub mod limits;
 pub mod look;
 pub mod markdown;
+pub mod options;
 pub mod panel;
 pub mod picker;
 pub mod run;
 pub mod screens;
+pub mod settings;
 pub mod shown;
 pub mod terminal;
 pub mod text;
@@ -32,3 +34,5 @@ pub mod transcript;
 
 #[cfg(test)]
 mod safety;
+#[cfg(test)]
+mod sketches;

@@ -47,11 +47,18 @@ pub const NOTIFIED_TITLE: usize = 60;
 /// The bytes of streamed text that may wait for the terminal before the model's stream is paused.
 pub const MAILBOX_BYTES: usize = 256 << 10;
 
+/// The messages that belong to no request, such as lines of the log, that wait for the terminal;
+/// older ones are left out.
+pub const MESSAGES_WAITING: usize = 64;
+
+/// The longest of these messages, in bytes; it is cut.
+pub const MESSAGE_BYTES: usize = 4_096;
+
 /// The events that may wait for the terminal before a stored session is read on.
 pub const MAILBOX_LETTERS: usize = 4_096;
 
 /// The most sessions that a list of sessions holds.
-pub const SESSIONS_LISTED: usize = 200;
+pub const SESSIONS_LISTED: usize = 1_000;
 /// Cells between two tab stops.
 pub(crate) const TAB_CELLS: usize = 4;
 /// Characters of one grapheme cluster that are shown; a pile of combining marks is cut.
@@ -158,6 +165,10 @@ pub const FRAME: Duration = Duration::from_millis(50);
 pub const FRAME_UNSYNCHRONISED: Duration = Duration::from_millis(125);
 /// How long a message of the interface is shown.
 pub const MESSAGE_TIME: Duration = Duration::from_secs(8);
+/// How long a problem with the settings is shown, unless a key is pressed before.
+pub const PROBLEM_TIME: Duration = Duration::from_secs(3_600);
+/// The rows of a message of the interface.
+pub const MESSAGE_ROWS: usize = 3;
 /// A turn that took this long ends with a notification.
 pub const LONG_TURN: Duration = Duration::from_secs(10);
 /// Within this time, a second Ctrl+C quits.
@@ -166,6 +177,10 @@ pub const LEAVE_PAUSE: Duration = Duration::from_secs(2);
 pub const COMPOSER_ROWS: usize = 12;
 /// The rows of a question that are shown.
 pub const PANEL_ROWS: usize = 20;
+/// How long plain mode waits for what a line led to before it asks for the next one.
+pub const ANSWER_PAUSE: Duration = Duration::from_secs(1);
+/// Typed messages that plain mode recognises when they become part of the conversation.
+pub const TYPED: usize = 64;
 /// How often plain mode says that a turn still runs.
 pub const HEARTBEAT: Duration = Duration::from_secs(20);
 
@@ -181,6 +196,8 @@ pub const SIDE_BY_SIDE_CELLS: usize = 140;
 pub const PANEL_WHOLE_ROWS: usize = 5_000;
 /// Rows of the preview of a list's selected row.
 pub const PREVIEW_ROWS: usize = 4;
+/// Rows of the preview that describe a setting.
+pub(crate) const SETTING_LINES: usize = 2;
 
 /// Rows that the transcript's screen keeps rendered.
 pub(crate) const VIEW_ROWS: usize = 20_000;

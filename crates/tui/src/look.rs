@@ -22,6 +22,8 @@ pub struct Look {
     /// The directories below which files may be links; empty if they are on another machine than
     /// the terminal.
     pub roots: Arc<[AbsPath]>,
+    /// The user's home directory, which paths are shortened by.
+    pub home: Option<AbsPath>,
 }
 
 impl Default for Look {
@@ -33,6 +35,7 @@ impl Default for Look {
             plain: false,
             unfold_key: Cow::Borrowed("ctrl+o"),
             roots: Arc::default(),
+            home: None,
         }
     }
 }
@@ -52,6 +55,16 @@ impl Look {
     /// Returns the width that prose is wrapped to.
     pub fn prose(&self) -> usize {
         if self.plain { self.width } else { self.width.min(PROSE_CELLS) }
+    }
+
+    /// Returns a path as people write it: `~/src/shop` below the home directory.
+    pub fn path(&self, path: &AbsPath) -> String {
+        let Some(home) = &self.home else { return path.to_string() };
+        match path.as_str().strip_prefix(home.as_str()) {
+            Some("") => "~".to_owned(),
+            Some(rest) if rest.starts_with('/') && home.as_str() != "/" => format!("~{rest}"),
+            _ => path.to_string(),
+        }
     }
 
     /// Returns the style of a role.

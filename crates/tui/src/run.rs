@@ -1,14 +1,18 @@
 //! Runs the interface: the terminal on a thread of its own, the runtime on the caller's.
 
 use crate::{
-    app::{App, AppOptions, FirstMessage, effect::Effect},
-    client::mailbox::Mailbox,
+    app::{App, FirstMessage, effect::Effect},
+    client::{
+        mailbox::{Letter, Mailbox},
+        messages::Messages,
+    },
     driver::{
         Command, Driver,
         host::Host,
         request::{Request, Which},
     },
     limits::{FRAME, FRAME_UNSYNCHRONISED},
+    options::AppOptions,
     screens::{
         frame::Frame,
         terminal::{Options as TerminalOptions, Terminal, TerminalError},
@@ -73,7 +77,7 @@ pub async fn run(
     runtime: Arc<Runtime>,
     host: Arc<dyn Host>,
     start: Start,
-    messages: mpsc::UnboundedReceiver<String>,
+    messages: Arc<Messages>,
     stop: impl Future<Output = ()>,
 ) -> Result<Option<SessionId>, RunError> {
     let mailbox = Arc::new(Mailbox::default());
@@ -84,13 +88,13 @@ pub async fn run(
     let thread = std::thread::Builder::new().name("terminal".to_owned());
     let thread = thread
         .spawn(move || {
-            let shown = show(start, &mailbox, to_driver, host.as_ref());
+            let shown = show(start, &mailbox, &messages, to_driver, host.as_ref());
             // The runtime's side has ended.
             let _ = ended.send(());
             shown
         })
         .map_err(RunError::Thread)?;
-    let driving = driver.run(received, messages);
+    let driving = driver.run(received);
     tokio::pin!(driving);
     let mut session = None;
     let mut driver_ended = false;
@@ -117,6 +121,7 @@ pub async fn run(
 fn show(
     start: Start,
     mailbox: &Mailbox,
+    messages: &Messages,
     commands: mpsc::UnboundedSender<Command>,
     host: &dyn Host,
 ) -> Result<(), RunError> {
@@ -126,7 +131,8 @@ fn show(
         let mut terminal = Terminal::open(start.terminal)?;
         terminal.watch(&start.watcher);
         let (columns, rows) = terminal.size();
-        let app = App::new(start.app, (columns, rows), start.first);
+        let mut app = App::new(start.app, (columns, rows), start.first);
+        app.set_echo(terminal.echoes());
         terminal.wait_for_background().await;
         let mut screen = ScreenLoop {
             terminal,
@@ -145,7 +151,7 @@ fn show(
             let effects = screen.app.choose_session();
             screen.perform(effects).await;
         }
-        screen.run(mailbox).await;
+        screen.run(mailbox, messages).await;
         screen.terminal.close();
         Ok(())
     })
@@ -175,10 +181,17 @@ impl ScreenLoop<'_> {
         }
     }
 
-    async fn run(&mut self, mailbox: &Mailbox) {
+    async fn run(&mut self, mailbox: &Mailbox, messages: &Messages) {
         self.follow_background();
-        let mut at_once = true;
+        let (mut at_once, mut told) = (true, false);
         while !self.quitting {
+            // A terminal that takes nothing would only make them pile up here.
+            if told && self.terminal.is_ready() {
+                told = false;
+                for message in messages.take() {
+                    self.app.fail(&message);
+                }
+            }
             let due = self.drawn.map_or(self.begun, |drawn| drawn + self.pause());
             if self.changed && (at_once || Instant::now() >= due) {
                 self.draw();
@@ -202,6 +215,8 @@ impl ScreenLoop<'_> {
                     self.app.set_today(today());
                     self.app.set_now(self.begun.elapsed());
                     for letter in mailbox.take() {
+                        // The user asked for it, and waits.
+                        at_once |= matches!(letter, Letter::Reply(_));
                         let effects = self.app.letter(letter);
                         self.perform(effects).await;
                     }
@@ -209,6 +224,11 @@ impl ScreenLoop<'_> {
                         self.watched = self.app.session_id().cloned();
                         self.terminal.show_session(self.watched.as_ref().map_or("", SessionId::as_str));
                     }
+                }
+                () = messages.arrived() => {
+                    told = true;
+                    self.changed = true;
+                    self.app.set_now(self.begun.elapsed());
                 }
                 () = sleep_until(wake.unwrap_or(self.begun)), if wake.is_some() => {
                     if tick.is_some_and(|tick| Instant::now() >= tick) {
@@ -280,7 +300,12 @@ impl ScreenLoop<'_> {
                     }
                     self.app.edited(edited);
                 }
-                Effect::Screen(screen) => self.terminal.set_screen(screen),
+                Effect::Screen(screen) => {
+                    if !self.terminal.set_screen(screen) {
+                        self.app.stay_plain();
+                    }
+                }
+                Effect::Switches(switches) => self.terminal.set_switches(switches),
                 Effect::Title(title) => self.terminal.set_title(&title),
                 Effect::AskBackground => self.terminal.ask_background(),
                 Effect::Repaint => self.terminal.redraw(),

@@ -41,11 +41,3 @@ pub(crate) fn field_row(name: &str, field: &Field, state: &str, look: &Look) -> 
     }
     Shown { rows: vec![Row::new(Line::from(spans))], cursor: cell((named + column).min(width - 1), 0) }
 }
-
-/// Adds a span to others; one of the same style is joined to the last.
-pub(crate) fn push(spans: &mut Vec<Span<'static>>, span: Span<'static>) {
-    match spans.last_mut() {
-        Some(last) if last.style == span.style => last.content.to_mut().push_str(&span.content),
-        _ => spans.push(span),
-    }
-}

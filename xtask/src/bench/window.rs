@@ -2,6 +2,7 @@
 
 use super::child::{cpu, resident};
 use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
@@ -115,6 +116,8 @@ impl Window {
     pub(super) fn resize(&mut self, columns: u16, rows: u16) -> Result<Instant> {
         let now = Instant::now();
         tcsetwinsize(&self.terminal, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })?;
+        // The terminal is not the controlling one of the program, so the kernel sends it no signal.
+        kill_process(Pid::from_child(&self.child), Signal::WINCH)?;
         Ok(now)
     }
 

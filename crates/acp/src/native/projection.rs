@@ -191,6 +191,7 @@ impl Projection {
             | SessionEvent::Plan(_)
             | SessionEvent::Subagent(_)
             | SessionEvent::TitleChanged(_)
+            | SessionEvent::BranchChanged(_)
             | SessionEvent::Commands(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::ResultsLeftOut(_)

@@ -128,6 +128,7 @@ impl Projection {
             SessionEvent::Shell(shell) => shell_ended(shell).into_iter().collect(),
             SessionEvent::Compaction(compaction) => self.compaction(compaction).into_iter().collect(),
             SessionEvent::TurnStarted { .. }
+            | SessionEvent::BranchChanged(_)
             | SessionEvent::UserMessage { .. }
             | SessionEvent::PermissionRequested { .. }
             | SessionEvent::PermissionResolved { .. }

@@ -150,6 +150,7 @@ impl Projection {
             SessionEvent::Compaction(Compaction { id, step }) => vec![compaction(id.as_str(), step)],
             SessionEvent::Shell(shell) => shell_ended(shell).into_iter().collect(),
             SessionEvent::TurnStarted { .. }
+            | SessionEvent::BranchChanged(_)
             | SessionEvent::TurnEnded { .. }
             | SessionEvent::PermissionRequested { .. }
             | SessionEvent::PermissionResolved { .. }

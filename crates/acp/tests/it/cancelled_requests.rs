@@ -126,6 +126,9 @@ impl SessionStore for BlockingStore {
         self.step().await?;
         self.inner.set_directories(lease, directories).await
     }
+    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
+        self.inner.set_branch(lease, branch).await
+    }
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
         self.step().await?;
         let lease = self.inner.fork(from, session).await?;

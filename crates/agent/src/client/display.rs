@@ -5,7 +5,7 @@
 //! reads, is unchanged. Diffs are shown exactly as they will be written.
 
 use crate::{
-    CompactionStep, Content, Item, LiveOutput, MessageId, PermissionRequest, PlanEntry, Reasoning,
+    Colours, CompactionStep, Content, Item, LiveOutput, MessageId, PermissionRequest, PlanEntry, Reasoning,
     SessionEvent, SessionRecord, SubagentState, SwarmEvent, Text, ToolCallId, ToolCallUpdate, ToolContent,
     ToolStatus, TurnEnd,
     text::sanitise::{Sanitiser, escape_only, escaped, is_plain, sanitise},
@@ -62,6 +62,7 @@ impl Cleaner {
             }
             SessionEvent::Shell(shell) => clean(&mut shell.command),
             SessionEvent::TitleChanged(title) => clean(title),
+            SessionEvent::BranchChanged(branch) => branch.iter_mut().for_each(clean),
             SessionEvent::Commands(commands) => {
                 for command in commands {
                     clean(command.description.to_mut());
@@ -90,7 +91,8 @@ impl Cleaner {
     fn output(&self, update: &mut ToolCallUpdate) {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(LiveOutput::Text(text)) = &mut update.output {
-            *text = outputs.entry(update.id.clone()).or_default().push(text);
+            let sanitiser = outputs.entry(update.id.clone()).or_default();
+            *text = update.colours.sanitise(sanitiser, text);
         }
         if update.status.is_some_and(ToolStatus::is_final) {
             outputs.remove(&update.id);
@@ -106,9 +108,10 @@ impl Cleaner {
     }
 }
 
-/// Sanitises a session of a list: its title comes from a prompt or from a model.
+/// Sanitises a session of a list: its title comes from a prompt or from a model, its branch from a
+/// project.
 pub(crate) fn record(record: &mut SessionRecord) {
-    record.title.iter_mut().for_each(clean);
+    record.title.iter_mut().chain(record.branch.iter_mut()).for_each(clean);
 }
 
 /// Escapes a permission request, so that the user sees characters that would otherwise be
@@ -119,6 +122,7 @@ pub(crate) fn request(mut request: PermissionRequest) -> PermissionRequest {
     show(&mut request.description.title);
     show(&mut request.question);
     show(&mut request.brief);
+    request.place.facts.iter_mut().for_each(show);
     show(&mut request.grant_label);
     for content in &mut request.content {
         if let ToolContent::Content(Content::Text(text)) = content {
@@ -133,8 +137,13 @@ fn clean_call(update: &mut ToolCallUpdate) {
     update.display.raw_input.iter_mut().for_each(show_value);
     update.display.title.iter_mut().for_each(clean);
     update.display.content.iter_mut().flatten().for_each(clean_content);
-    if let Some(result) = &mut update.result {
-        clean(&mut result.text);
+    if let Some(result) = &mut update.result
+        && !result.text.bytes().all(is_plain)
+    {
+        // The colours are those of the live output, if there is one.
+        let mut none = Colours::default();
+        let colours = if update.output.is_none() { &mut update.colours } else { &mut none };
+        result.text = colours.sanitise(&mut Sanitiser::default(), &result.text);
     }
 }
 
@@ -247,6 +256,7 @@ mod tests {
             },
             question: EVIL.to_owned(),
             brief: EVIL.to_owned(),
+            place: crate::CallPlace { directory: None, facts: vec![EVIL.to_owned()] },
             content: vec![ToolContent::Content(Content::text(EVIL))],
             id: "tool_0".into(),
             name: "bash".to_owned(),
@@ -255,7 +265,13 @@ mod tests {
         });
         assert_eq!(question.raw_input["command"], crate::one_line(EVIL));
         let ToolContent::Content(Content::Text(block)) = &question.content[0] else { panic!() };
-        for text in [&question.description.title, &question.question, &question.brief, block] {
+        for text in [
+            &question.description.title,
+            &question.question,
+            &question.brief,
+            &question.place.facts[0],
+            block,
+        ] {
             assert_eq!(*text, crate::one_line(EVIL));
         }
         let raw_input = Some(json!({ "command": EVIL, "content": "a\r\nb" }));

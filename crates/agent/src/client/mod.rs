@@ -5,8 +5,8 @@ pub(crate) mod pages;
 pub(crate) mod watchers;
 
 use crate::{
-    AnyTool, AskUser, Description, PermissionOutcome, Question, QuestionOutcome, SessionEvent, ToolCallId,
-    ToolContent,
+    AnyTool, AskUser, CallPlace, Description, PermissionOutcome, Question, QuestionOutcome, SessionEvent,
+    ToolCallId, ToolContent,
 };
 use async_trait::async_trait;
 use serde_json::Value;
@@ -94,6 +94,8 @@ pub struct PermissionRequest {
     /// The question for a client that also shows the title and the content; it does not repeat the
     /// command that those contain.
     pub brief: String,
+    /// Where the call acts, for a client that shows the question in parts.
+    pub place: CallPlace,
     /// The content to show: the diffs that will be written, or the command that will run if the
     /// title does not contain all of it.
     pub content: Vec<ToolContent>,

@@ -208,6 +208,7 @@ mod tests {
                 },
                 question: String::new(),
                 brief: String::new(),
+                place: crate::CallPlace::default(),
                 content: Vec::new(),
                 raw_input: serde_json::Value::Null,
                 grant_label: String::new(),

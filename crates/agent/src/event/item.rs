@@ -136,7 +136,7 @@ pub struct MalformedArguments {
 }
 
 /// The result of a call for the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolResult {
     /// The text the model reads.
     pub text: String,

@@ -104,6 +104,10 @@ pub enum SessionEvent {
     EffortChanged(Option<Effort>),
     /// The session's title changed.
     TitleChanged(String),
+    /// What git has checked out in the session's directory changed: a branch, or the beginning of a
+    /// commit in parentheses; `None` outside of a repository. Live only, since it is a fact about
+    /// the directory; the store keeps the last one in [`crate::SessionRecord::branch`].
+    BranchChanged(Option<String>),
     /// Information for the user that is not part of the conversation. Live only.
     Notice {
         /// Its severity.
@@ -151,6 +155,7 @@ impl SessionEvent {
         match self {
             Self::MessageDelta { .. }
             | Self::ThoughtDelta { .. }
+            | Self::BranchChanged(_)
             | Self::Notice { .. }
             | Self::Phase(_)
             | Self::Commands(_)

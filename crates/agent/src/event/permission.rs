@@ -1,4 +1,16 @@
-//! The user's answer to a permission request.
+//! Where a call acts that the user is asked about, and the user's answer.
+
+use system::AbsPath;
+
+/// Where a call acts that the user is asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CallPlace {
+    /// The directory it acts in, if it acts in one.
+    pub directory: Option<AbsPath>,
+    /// What else there is to know of the place, each in a few words: `outside the sandbox`,
+    /// `network`, the host that a page is fetched from.
+    pub facts: Vec<String>,
+}
 
 /// The answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use super::{
     ids::ToolCallId,
     item::ToolResult,
 };
+use crate::text::colours::Colours;
 use serde_json::Value;
 use system::{AbsPath, ExitStatus};
 
@@ -23,6 +24,8 @@ pub struct ToolCallUpdate {
     pub result: Option<ToolResult>,
     /// New output of its command, if no terminal of the client shows it. Live only.
     pub output: Option<LiveOutput>,
+    /// The colours of the text of `output`, else of the text of `result`.
+    pub colours: Colours,
 }
 
 /// What clients display of a call. Only the fields that are set change.
@@ -38,6 +41,33 @@ pub struct ToolCallDisplay {
     pub locations: Option<Vec<Location>>,
     /// The arguments.
     pub raw_input: Option<Value>,
+    /// Where its command runs; set when it starts. Live only.
+    pub place: Option<CommandPlace>,
+}
+
+/// Where the command of a call runs, and whether anything confines it there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandPlace {
+    /// On this machine, in a sandbox.
+    Sandbox,
+    /// On this machine, and nothing confines it.
+    Unconfined,
+    /// In the client's terminal, in a sandbox.
+    ClientSandbox,
+    /// In the client's terminal; whether anything confines it there is not known.
+    Client,
+}
+
+impl CommandPlace {
+    /// Returns it in a word or two: `sandbox`, `no sandbox`, `editor`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Unconfined => "no sandbox",
+            Self::ClientSandbox => "editor, sandbox",
+            Self::Client => "editor",
+        }
+    }
 }
 
 /// An event of a running command.
@@ -65,6 +95,7 @@ impl ToolCallUpdate {
             display: ToolCallDisplay::default(),
             result: None,
             output: None,
+            colours: Colours::default(),
         }
     }
 

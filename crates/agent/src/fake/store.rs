@@ -3,7 +3,7 @@
 use crate::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, SearchHit, SearchQuery,
     SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, SessionTimes,
-    StoreError, excerpt, fake::FakeMemories, searched_text, words,
+    SessionTotals, StoreError, excerpt, fake::FakeMemories, searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
@@ -160,6 +160,7 @@ impl MemoryStore {
                 let kept = snapshot.bytes.take().map(|bytes| (snapshot.hash.clone(), bytes));
                 held.contents.extend(kept);
             }
+            held.record.totals.add(&event);
             match &event {
                 SessionEvent::TitleChanged(title) => held.record.title = Some(title.clone()),
                 SessionEvent::ModelChanged(model) => held.record.controls.model.clone_from(model),
@@ -210,6 +211,8 @@ impl SessionStore for MemoryStore {
                 effort: None,
             },
             title: None,
+            branch: None,
+            totals: SessionTotals::default(),
             times: SessionTimes { created_at: now, updated_at: now },
             last_seq: 0,
             archived: false,
@@ -287,18 +290,30 @@ impl SessionStore for MemoryStore {
         Ok(())
     }
 
+    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        let held = state.held(&lease.session)?;
+        if held.epoch != lease.epoch || held.holder.is_none() {
+            return Err(StoreError::Fenced(lease.session.clone()));
+        }
+        held.record.branch = branch;
+        Ok(())
+    }
+
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
-        let (title, effort, events, contents) = {
+        let (title, effort, totals, events, contents) = {
             let mut state = self.lock();
             let held = state.held(from)?;
             let record = &held.record;
-            (record.title.clone(), record.controls.effort, held.events.clone(), held.contents.clone())
+            let (title, effort) = (record.title.clone(), record.controls.effort);
+            (title, effort, record.totals, held.events.clone(), held.contents.clone())
         };
         let lease = self.create(session).await?;
         let mut state = self.lock();
         let held = state.held(&lease.session)?;
         held.record.title = title;
         held.record.controls.effort = effort;
+        held.record.totals = totals;
         held.record.last_seq = events.len() as u64;
         held.events = events;
         held.contents = contents;

@@ -1,6 +1,7 @@
 //! Per-session file state: which file contents the model has seen, the full text of long results,
-//! and the directories that may be read.
+//! the directories that may be read, and what git has checked out.
 
+pub(crate) mod checkout;
 pub(crate) mod freshness;
 pub(crate) mod outputs;
 pub(crate) mod readable;

@@ -180,6 +180,11 @@ impl Gate {
             },
             question: question.clone(),
             brief: command.map_or(question.clone(), |command| policy::beside_command(question, command)),
+            place: policy::place(
+                &self.subject(submitted, &ruling.accesses),
+                ruling.confinement,
+                self.system.editor_is_remote(),
+            ),
             content,
             raw_input: submitted.arguments.clone(),
             grant_label: if remembers { policy::label(&scope) } else { String::new() },

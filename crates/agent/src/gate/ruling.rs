@@ -2,7 +2,7 @@
 
 use super::lookup::places;
 use crate::{
-    Access, AnyCall, Description, Effect, PermissionOutcome, SessionEvent, ToolCallId,
+    Access, AnyCall, CommandPlace, Description, Effect, PermissionOutcome, SessionEvent, ToolCallId,
     policy::{CommandConfinement, Decision, Resolved},
 };
 use serde_json::Value;
@@ -55,6 +55,12 @@ impl Ruling {
     pub(crate) fn place(&self) -> Option<String> {
         let runs = self.accesses.iter().any(|resolved| matches!(resolved.access, Access::Execute { .. }));
         (runs && self.confinement != CommandConfinement::Lifted).then(|| self.confinement.describe())
+    }
+
+    /// Returns where the call's command runs, if it has a command.
+    pub(crate) fn command_place(&self) -> Option<CommandPlace> {
+        let runs = self.accesses.iter().any(|resolved| matches!(resolved.access, Access::Execute { .. }));
+        runs.then(|| self.confinement.place())
     }
 
     /// Returns a warning for the user if the command is confined less than it could be.

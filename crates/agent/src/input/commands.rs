@@ -142,6 +142,14 @@ pub(crate) fn of(content: &[Content]) -> Option<Action> {
     }
 }
 
+/// Returns the command line of a prompt that runs one for the user, as `/run` does.
+pub fn own_command(content: &[Content]) -> Option<String> {
+    match of(content)? {
+        Action::Run(line) => Some(line),
+        _ => None,
+    }
+}
+
 /// Like [`of`], for the text of a prompt.
 pub(crate) fn parse(prompt: &str) -> Option<Action> {
     let (name, rest) = named(prompt)?;

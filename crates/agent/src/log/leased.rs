@@ -44,6 +44,11 @@ impl LeasedLog {
         self.store.set_directories(&self.lease, folders).await
     }
 
+    /// Stores what git has checked out in the session's directory.
+    pub(crate) async fn set_branch(&self, branch: Option<String>) -> Result<(), StoreError> {
+        self.store.set_branch(&self.lease, branch).await
+    }
+
     pub(crate) async fn release(&self) -> Result<(), StoreError> {
         self.store.release(&self.lease).await
     }

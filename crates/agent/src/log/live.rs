@@ -3,7 +3,7 @@
 //! receives it after the stored events.
 
 use crate::{
-    Compaction, CompactionStep, LiveOutput, MessageId, SessionEvent, ToolCallUpdate, ToolStatus,
+    Colours, Compaction, CompactionStep, LiveOutput, MessageId, SessionEvent, ToolCallUpdate, ToolStatus,
     limits::LIVE_KEPT_BYTES,
 };
 use system::{AbsPath, ExitStatus};
@@ -30,6 +30,7 @@ struct Running {
     cwd: Option<AbsPath>,
     /// The end of that output, limited in size.
     output: String,
+    colours: Colours,
     ended: Option<ExitStatus>,
 }
 
@@ -66,16 +67,17 @@ impl Live {
         for running in &self.calls {
             events.push(SessionEvent::ToolCall(running.call.clone()));
             let of = || ToolCallUpdate::of(running.call.id.clone(), running.call.name.clone());
-            let mut tell =
-                |output| events.push(SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), ..of() }));
+            let mut tell = |output, colours| {
+                events.push(SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), colours, ..of() }));
+            };
             if let Some(cwd) = &running.cwd {
-                tell(LiveOutput::Started { cwd: cwd.clone() });
+                tell(LiveOutput::Started { cwd: cwd.clone() }, Colours::default());
             }
             if !running.output.is_empty() {
-                tell(LiveOutput::Text(running.output.clone()));
+                tell(LiveOutput::Text(running.output.clone()), running.colours.clone());
             }
             if let Some(status) = &running.ended {
-                tell(LiveOutput::Ended(status.clone()));
+                tell(LiveOutput::Ended(status.clone()), Colours::default());
             }
         }
         events.extend(self.asked.iter().chain(&self.summing).cloned());
@@ -90,17 +92,28 @@ impl Live {
         }
         let at = at.unwrap_or_else(|| {
             let call = ToolCallUpdate::of(update.id.clone(), update.name.clone());
-            self.calls.push(Running { call, cwd: None, output: String::new(), ended: None });
+            self.calls.push(Running {
+                call,
+                cwd: None,
+                output: String::new(),
+                colours: Colours::default(),
+                ended: None,
+            });
             self.calls.len() - 1
         });
         let running = &mut self.calls[at];
         match &update.output {
             Some(LiveOutput::Started { cwd }) => running.cwd = Some(cwd.clone()),
             Some(LiveOutput::Text(text)) => {
+                running.colours.append(&update.colours, running.output.len());
+                running.colours.keep_last();
                 running.output.push_str(text);
                 let excess = running.output.len().saturating_sub(LIVE_KEPT_BYTES);
                 let cut = crate::ceil_char_boundary(&running.output, excess);
-                running.output.drain(..cut);
+                if cut > 0 {
+                    running.output.drain(..cut);
+                    running.colours.cut_front(cut);
+                }
             }
             Some(LiveOutput::Ended(status)) => running.ended = Some(status.clone()),
             None => merge(&mut running.call, update),

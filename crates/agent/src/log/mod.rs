@@ -234,6 +234,17 @@ impl SessionLog {
         self.noting_loss(self.stored.set_directories(folders).await)
     }
 
+    /// Stores what git has checked out in the session's directory, and sends it to the client.
+    pub(crate) async fn set_branch(&self, branch: Option<String>) -> Result<(), StoreError> {
+        self.record(vec![SessionEvent::BranchChanged(branch.clone())]).await?;
+        self.noting_loss(self.stored.set_branch(branch).await)
+    }
+
+    /// Returns what git has checked out, as far as the client knows.
+    pub(crate) fn branch(&self) -> Option<String> {
+        self.state.borrow().branch.clone()
+    }
+
     pub(crate) fn client(&self) -> &Arc<dyn Client> {
         &self.client
     }

@@ -16,6 +16,9 @@ pub struct SessionState {
     pub effort: Option<Effort>,
     /// The title, once there is one.
     pub title: Option<String>,
+    /// What git has checked out in its directory, as far as it was read: a branch, or the beginning
+    /// of a commit in parentheses.
+    pub branch: Option<String>,
     /// Further directories the session may work in; a running turn keeps those it began with.
     pub additional_directories: Vec<AbsPath>,
     /// A description of where commands run and what confines them, as far as it is known before the
@@ -34,6 +37,7 @@ impl SessionState {
             SessionEvent::ModelChanged(model) => self.model.clone_from(model),
             SessionEvent::EffortChanged(effort) => self.effort = *effort,
             SessionEvent::TitleChanged(title) => self.title = Some(title.clone()),
+            SessionEvent::BranchChanged(branch) => self.branch.clone_from(branch),
             _ => return false,
         }
         true

@@ -51,6 +51,15 @@ pub trait Models: Send + Sync {
     /// providers have more models than any list.
     async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError>;
 
+    /// Looks again for models on this machine, whose servers come and go; [`Models::list`] has them
+    /// from then on. Sends nothing to another machine. Takes at most about a second.
+    async fn look_again(&self) {}
+
+    /// Returns the first model of each vendor that [`Models::list`] leaves out for want of a key.
+    fn without_key(&self) -> Vec<ModelInfo> {
+        Vec::new()
+    }
+
     /// Returns whether credentials for a model's provider are configured. Reads the settings only;
     /// sends no request and does not wait.
     fn credentials(&self, _id: &str) -> Credentials {

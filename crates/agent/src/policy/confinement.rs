@@ -1,7 +1,7 @@
 //! Where a command would run, and what would confine it there.
 
 use crate::{
-    Mode, SessionId,
+    CommandPlace, Mode, SessionId,
     policy::{
         PermissionRules, protected,
         rules::{BLOCKED_PATHS, NOT_BLOCKED},
@@ -89,6 +89,35 @@ impl CommandConfinement {
     /// Whether commands that run the project's own code need no approval.
     pub(crate) fn holds(self) -> bool {
         matches!(self, Self::Sandbox { network: false, holds: true, .. })
+    }
+
+    /// Returns where a command runs, for a client that shows it while it does.
+    pub(crate) fn place(self) -> CommandPlace {
+        match self {
+            Self::Delegated => CommandPlace::Client,
+            Self::Sandbox { at: Route::Client, .. } => CommandPlace::ClientSandbox,
+            Self::Sandbox { .. } => CommandPlace::Sandbox,
+            Self::Off | Self::Unavailable | Self::Lifted => CommandPlace::Unconfined,
+        }
+    }
+
+    /// Describes where a command runs and what confines it, in facts of a few words.
+    pub(crate) fn facts(self) -> Vec<String> {
+        const EDITOR: &str = "in the editor's terminal";
+        let facts = |facts: &[&str]| facts.iter().map(|fact| (*fact).to_owned()).collect();
+        match self {
+            Self::Delegated => facts(&[EDITOR, "no sandbox"]),
+            Self::Off => facts(&["sandbox off", "network"]),
+            Self::Unavailable => facts(&["this system has no sandbox", "network"]),
+            Self::Lifted => facts(&["outside the sandbox", "network"]),
+            Self::Sandbox { level, network, holds, at } => {
+                let mut all: Vec<String> = facts(if at == Route::Client { &[EDITOR] } else { &[] });
+                all.push(format!("sandbox: {}", level.id()));
+                all.push(if network { "network" } else { "no network" }.to_owned());
+                all.extend((!holds).then(|| "hooks and secrets in reach".to_owned()));
+                all
+            }
+        }
     }
 
     /// Describes what the sandbox lacks compared with the settings, and the consequence.
@@ -231,6 +260,29 @@ mod tests {
             let confinement = CommandConfinement::of(sandbox, support, executor, lifted);
             assert_eq!(confinement.holds(), holds, "{confinement:?}");
             assert!(confinement.describe().contains(words), "{}", confinement.describe());
+        }
+    }
+
+    #[test]
+    fn a_place_is_told_in_facts_and_in_a_word() {
+        let (level, network) = (SandboxLevel::WorkspaceWrite, false);
+        let sandbox = |at, holds| CommandConfinement::Sandbox { level, network, holds, at };
+        for (confinement, place, facts) in [
+            (CommandConfinement::Lifted, "no sandbox", "outside the sandbox · network"),
+            (CommandConfinement::Off, "no sandbox", "sandbox off · network"),
+            (CommandConfinement::Unavailable, "no sandbox", "this system has no sandbox · network"),
+            (CommandConfinement::Delegated, "editor", "in the editor's terminal · no sandbox"),
+            (sandbox(Route::Local, true), "sandbox", "sandbox: workspace-write · no network"),
+            (
+                sandbox(Route::Client, false),
+                "editor, sandbox",
+                "in the editor's terminal · sandbox: workspace-write · no network · hooks and secrets in reach",
+            ),
+        ] {
+            assert_eq!(
+                (confinement.place().words(), confinement.facts().join(" · ").as_str()),
+                (place, facts)
+            );
         }
     }
 }

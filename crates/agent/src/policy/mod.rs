@@ -32,7 +32,7 @@ pub(crate) use confinement::{Bounds, CommandConfinement, expected, sandbox};
 pub(crate) use grants::{Grants, label, scope};
 pub(crate) use names::ALL_PROJECTS;
 pub use names::{check_tool_name, check_tool_pattern, tool_names};
-pub(crate) use question::beside_command;
+pub(crate) use question::{beside_command, place};
 pub use rule::PermissionRule;
 pub use servers::{Answer, ServerRule, ServerRules};
 pub use settings::PermissionRules;

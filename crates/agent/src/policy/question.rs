@@ -1,8 +1,8 @@
 //! The text of permission questions: what would be done, where, what confines it, and why it is
 //! asked.
 
-use super::{Policy, Subject, host, names};
-use crate::{Access, one_line, tool::titles::path_title};
+use super::{CommandConfinement, Policy, Resolved, Subject, host, names};
+use crate::{Access, CallPlace, one_line, tool::titles::path_title};
 use system::AbsPath;
 
 /// Commands and URLs of more bytes than this are shown with their length, so that the visible part
@@ -47,6 +47,40 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
         [] => format!("Allow '{}'?", subject.tool),
         writes => format!("Write {}?", writes.join(", ")),
     }
+}
+
+/// Returns where a call acts: the directory of its command or of its files, and what confines it or
+/// lies outside. `apart` if the agent is on another machine than the editor.
+pub(crate) fn place(subject: &Subject<'_>, confinement: CommandConfinement, apart: bool) -> CallPlace {
+    let mut place = CallPlace { directory: subject.roots.first().cloned(), facts: Vec::new() };
+    let outside = |resolved: &&Resolved| !super::inside(subject.roots, resolved);
+    let path = |resolved: &Resolved| match &resolved.access {
+        Access::Read(path) | Access::Write(path) => path.parent(),
+        _ => None,
+    };
+    for resolved in subject.accesses {
+        match &resolved.access {
+            Access::Execute { cwd, .. } => {
+                let elsewhere = apart.then(|| "on the agent's machine, not on yours".to_owned());
+                let facts = elsewhere.into_iter().chain(confinement.facts()).collect();
+                return CallPlace { directory: Some(cwd.clone()), facts };
+            }
+            Access::Fetch(url) => {
+                let facts = host::of(url).into_iter().chain(["network".to_owned()]).collect();
+                return CallPlace { directory: None, facts };
+            }
+            _ => {}
+        }
+    }
+    if let Some(resolved) = subject.accesses.iter().find(outside) {
+        place.directory = path(resolved);
+        place.facts.push("outside of the session's directories".to_owned());
+    }
+    if let Some(rest) = subject.tool.strip_prefix(names::MCP) {
+        let server = rest.split("__").next().unwrap_or_default();
+        place = CallPlace { directory: None, facts: vec![format!("MCP server '{server}'")] };
+    }
+    place
 }
 
 /// Returns a path for display: relative to the session's directory, which is the first root.

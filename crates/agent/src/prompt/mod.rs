@@ -3,7 +3,6 @@
 
 pub(crate) mod briefing;
 mod environment;
-mod git;
 mod instructions;
 pub(crate) mod listing;
 mod profile;
@@ -18,7 +17,13 @@ pub(crate) use profile::{Profile, profile};
 pub use read_ahead::ShownProject;
 pub(crate) use read_ahead::read_ahead;
 
-use crate::{AnyTool, Mode, files::repository::repository, limits::LOOK_AROUND_WAIT, policy};
+use crate::{
+    AnyTool, Mode,
+    files::checkout::{Checkout, checkout},
+    files::repository::repository,
+    limits::LOOK_AROUND_WAIT,
+    policy,
+};
 use system::{AbsPath, FoundRules, System};
 
 /// A snapshot of the project around a session's directory, taken when a turn begins.
@@ -35,8 +40,8 @@ pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRule
     let look = async {
         let repository = repository(system, cwd, &rules.secrets.writable.shared).await;
         let git = match &repository {
-            Some(root) => git::checked_out(system, root).await,
-            None => git::NONE.to_owned(),
+            Some(root) => checkout(system, root).await.map(|found| in_words(&found)).unwrap_or_default(),
+            None => "no repository".to_owned(),
         };
         let root = repository.as_ref().unwrap_or(cwd);
         ProjectSnapshot { git, instructions: instructions::read(system, root, cwd, rules).await }
@@ -46,6 +51,14 @@ pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRule
         let instructions = Instructions { unused: vec![("AGENTS.md".to_owned(), why)], ..Default::default() };
         ProjectSnapshot { git: String::new(), instructions }
     })
+}
+
+/// Returns what git has checked out, for a model.
+fn in_words(checkout: &Checkout) -> String {
+    match checkout {
+        Checkout::Branch(name) => format!("branch {name}"),
+        Checkout::Commit(hash) => format!("detached at {hash}"),
+    }
 }
 
 /// Whether a tool is listed to scripts, and to stand-ins for a model, in a mode.

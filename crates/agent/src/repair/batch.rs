@@ -35,12 +35,7 @@ impl AnyCall for BatchedReads {
     /// Returns the results in order, each under the title of its read. Fails only if all of them
     /// fail.
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let mut all = ToolOutput {
-            result: ToolResult::error(String::new()),
-            shown: None,
-            title: None,
-            events: Vec::new(),
-        };
+        let mut all = ToolOutput { result: ToolResult::error(String::new()), ..ToolOutput::default() };
         for call in &mut self.0 {
             let title = call.describe(&cx.cwd).title;
             let ToolResult { text, images, is_error } = match call.run(cx).await {

@@ -71,6 +71,7 @@ impl ChildSessions for Children {
             model: new.model,
             effort: root.effort,
             title: Some(child.title.clone()),
+            branch: None,
             additional_directories: new.additional_directories,
             sandbox: String::new(),
             busy: false,

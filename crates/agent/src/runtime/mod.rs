@@ -7,13 +7,14 @@ mod start;
 pub(crate) mod task;
 
 use crate::{
-    Checkpoint, ClientServer, Lease, ListQuery, Memories, Models, NewSession, PermissionMode, RuntimeOptions,
-    SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord,
-    SessionState, SessionStore, StoreError, Surface, ToolProviders,
+    Checkpoint, ClientServer, Glance, Lease, ListQuery, Memories, Models, NewSession, PermissionMode,
+    RuntimeOptions, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
+    SessionPage, SessionRecord, SessionState, SessionStore, StoreError, Surface, ToolProviders,
     checkpoint::Timeline,
     client::display,
     client::pages::EventPages,
     event::prefix::SharedPrefixes,
+    history::glance::glance,
     history::memory::IdleSessions,
     history::reading::missing_end,
     limits::EVENTS_PAGE,
@@ -181,6 +182,7 @@ impl Runtime {
             model,
             effort: None,
             title: None,
+            branch: None,
             additional_directories: new.additional_directories.clone(),
             sandbox: String::new(),
             busy: false,
@@ -306,6 +308,7 @@ impl Runtime {
             model: record.controls.model,
             effort: record.controls.effort,
             title: record.title,
+            branch: record.branch,
             additional_directories,
             sandbox: String::new(),
             busy: false,
@@ -362,6 +365,12 @@ impl Runtime {
     /// Returns the stored record of a session, without its events.
     pub async fn record(&self, id: &SessionId) -> Result<SessionRecord, StoreError> {
         self.store.get(id).await
+    }
+
+    /// Returns the end of a stored session at a glance: its last prompt, the answer, and how the turn
+    /// ended. Reads only the last events.
+    pub async fn glance(&self, id: &SessionId) -> Result<Glance, StoreError> {
+        glance(self.store.as_ref(), id).await
     }
 
     /// Returns an open session by id.

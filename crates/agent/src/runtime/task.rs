@@ -5,6 +5,7 @@ use crate::{
     PromptOutcome, RewindError, SessionEvent, Severity, Shells, TurnError,
     checkpoint::rewind,
     client::watchers::Watchers,
+    files::checkout::checkout_around,
     history::memory::IdleSessions,
     input::commands,
     log::SessionLog,
@@ -19,7 +20,7 @@ use crate::{
 };
 use futures::FutureExt as _;
 use std::{collections::VecDeque, convert::Infallible, panic::AssertUnwindSafe, sync::Arc};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// The state of a session's task.
@@ -32,6 +33,8 @@ pub(crate) struct SessionTask {
     inbox: mpsc::UnboundedReceiver<Message>,
     waiting: VecDeque<Queued>,
     closing: Vec<oneshot::Sender<()>>,
+    /// Notified when a turn has ended.
+    turn_ended: Arc<Notify>,
 }
 
 impl SessionTask {
@@ -42,7 +45,16 @@ impl SessionTask {
         idle: Arc<IdleSessions>,
         inbox: mpsc::UnboundedReceiver<Message>,
     ) -> Self {
-        Self { session, controls, watchers, idle, inbox, waiting: VecDeque::new(), closing: Vec::new() }
+        Self {
+            session,
+            controls,
+            watchers,
+            idle,
+            inbox,
+            waiting: VecDeque::new(),
+            closing: Vec::new(),
+            turn_ended: Arc::default(),
+        }
     }
 
     /// Runs until the session is closed or every handle is dropped. Returns the senders of those
@@ -51,11 +63,13 @@ impl SessionTask {
         let log = self.session.log().clone();
         let notifying = notify_commands(self.session.toolbox().sources().clone(), log.clone());
         let watching = notify_shells(self.session.shells().clone(), log);
+        let looking = note_branch(&self.session, self.turn_ended.clone());
         tokio::select! {
             biased;
             closing = self.work() => closing,
             never = notifying => match never {},
             never = watching => match never {},
+            never = looking => match never {},
         }
     }
 
@@ -95,6 +109,7 @@ impl SessionTask {
             let result = Box::pin(self.turn(number, turn::TurnInput { content, recorded })).await;
             // The receiver may have been dropped.
             let _ = reply.send(result);
+            self.turn_ended.notify_one();
         }
         self.session.end().await;
         self.closing
@@ -228,6 +243,28 @@ async fn notify_shells(shells: Arc<Shells>, log: SessionLog) -> Infallible {
             };
             log.notify(SessionEvent::Shell(shell));
             notice.into_iter().for_each(|notice| log.notify(notice));
+        }
+    }
+}
+
+/// Reads what git has checked out in a session's directory, now and whenever a turn has ended;
+/// stores a change and sends it to the client.
+fn note_branch(session: &Session, turn_ended: Arc<Notify>) -> impl Future<Output = Infallible> + use<> {
+    let (system, cwd, log) = (Arc::clone(session.system()), session.cwd().clone(), session.log().clone());
+    let shared = session.settings().sandbox.shared.clone();
+    async move {
+        loop {
+            // A system that panics must not end the session for the sake of a label.
+            let look = AssertUnwindSafe(checkout_around(system.as_ref(), &cwd, &shared)).catch_unwind();
+            if let Ok(found) = look.await {
+                let branch = found.map(|checkout| checkout.label());
+                if branch != log.branch()
+                    && let Err(error) = log.set_branch(branch).await
+                {
+                    tracing::debug!(%error, "what git has checked out was not stored");
+                }
+            }
+            turn_ended.notified().await;
         }
     }
 }

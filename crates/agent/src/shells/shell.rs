@@ -405,7 +405,7 @@ async fn carry(
             status => ShellEnd::Exited(status.unwrap_or_default()),
         },
     };
-    shared.push(&plain.rest(), None);
+    shared.push(&plain.rest().text, None);
     shared.end(end);
 }
 
@@ -413,10 +413,10 @@ fn append_output(shared: &Shared, plain: &mut PlainOutput, piece: &Output) {
     match piece {
         Output::Text(text) => {
             let ended = plain.push(text);
-            shared.push(&ended, plain.unfinished());
+            shared.push(&ended.text, plain.unfinished().map(|line| line.text));
         }
         Output::Gap => {
-            let rest = plain.rest();
+            let rest = plain.rest().text;
             shared.push(&format!("{rest}\n{}\n", cut::LOST), None);
         }
     }

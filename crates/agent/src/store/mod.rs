@@ -5,7 +5,8 @@ pub(crate) mod search;
 pub(crate) mod timed;
 
 use crate::{
-    ContentHash, Effort, Memories, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent, SessionId,
+    ContentHash, Cost, Effort, Memories, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent,
+    SessionId,
 };
 use async_trait::async_trait;
 use std::{fmt, sync::Arc};
@@ -60,6 +61,10 @@ pub trait SessionStore: Send + Sync {
     /// Replaces the additional directories of a session. They are not recorded as an event: each
     /// opening of the session sets them again.
     async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError>;
+
+    /// Replaces what git has checked out in a session's directory. It is not recorded as an event,
+    /// and does not count as a use of the session; a power failure may lose it.
+    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError>;
 
     /// Creates a session that begins with all current events and the title of another, and acquires
     /// its lease. All or nothing; the other session is not changed, and its lease does not matter.
@@ -121,6 +126,11 @@ pub struct SessionRecord {
     pub controls: SessionControls,
     /// Its title, once it has one.
     pub title: Option<String>,
+    /// What git had checked out in its directory when it was last used: a branch, or the beginning
+    /// of a commit in parentheses; `None` outside of a repository, or if it is not known.
+    pub branch: Option<String>,
+    /// What it has come to so far.
+    pub totals: SessionTotals,
     /// When it was created and last changed.
     pub times: SessionTimes,
     /// The number of its last event; 0 when it has none.
@@ -140,6 +150,27 @@ pub struct SessionControls {
     pub permission_mode: PermissionMode,
     /// The reasoning effort; `None` leaves it to the model.
     pub effort: Option<Effort>,
+}
+
+/// What a session has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SessionTotals {
+    /// The turns it has begun.
+    pub turns: u64,
+    /// The cost of its tokens and those of its subagents, as far as their price is known; `None` if
+    /// no price is known.
+    pub cost: Option<Cost>,
+}
+
+impl SessionTotals {
+    /// Adds an event.
+    pub fn add(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::TurnStarted { .. } => self.turns += 1,
+            SessionEvent::Usage(usage) => self.cost = usage.sum().cost.or(self.cost),
+            _ => {}
+        }
+    }
 }
 
 /// When a session was created and last changed, in milliseconds since the epoch.

@@ -66,6 +66,10 @@ impl SessionStore for TimedStore {
         timed(self.0.set_directories(lease, folders)).await
     }
 
+    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
+        timed(self.0.set_branch(lease, branch)).await
+    }
+
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
         timed(self.0.fork(from, session)).await
     }

@@ -67,6 +67,7 @@ impl AskedCalls {
             locations: Some(named.description.locations.clone()),
             raw_input: Some(named.raw_input.clone()),
             content: None,
+            place: None,
         };
         let question = named.question.clone();
         self.record(vec![

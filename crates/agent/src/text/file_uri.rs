@@ -29,7 +29,7 @@ pub(crate) fn file_uri(path: &AbsPath) -> String {
 /// other schemes and hosts, and for malformed escapes.
 ///
 /// [RFC 8089]: https://www.rfc-editor.org/rfc/rfc8089
-pub(crate) fn file_uri_path(uri: &str) -> Option<String> {
+pub fn file_uri_path(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
     let is_escape = |at: usize| {

@@ -1,5 +1,6 @@
 //! Text, JSON and YAML: sanitising for display, truncation, measuring, parsing.
 
+pub(crate) mod colours;
 pub(crate) mod cut;
 pub(crate) mod file_uri;
 pub(crate) mod json_bytes;

@@ -4,6 +4,8 @@
 //! repaint a terminal, write to the clipboard, hide text or reverse its direction. Text for display
 //! is sanitised here; what the model reads is not changed.
 
+use crate::limits::SGR_BYTES;
+
 /// Removes escape sequences from a stream of chunks; a sequence may be split between chunks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sanitiser {
@@ -19,6 +21,8 @@ pub(crate) struct Scanner {
     number: Option<usize>,
     /// Whether that number is complete.
     counted: bool,
+    /// The parameters of the control sequence, up to a limit.
+    parameters: String,
 }
 
 /// What a character of a stream completed.
@@ -114,12 +118,23 @@ impl Scanner {
         None
     }
 
+    /// Returns the parameters of the control sequence that was completed last, if they are those of
+    /// a sequence of colours; one that is too long has none.
+    pub(crate) fn parameters(&self) -> Option<&str> {
+        let is_sgr = |c: u8| c.is_ascii_digit() || c == b';' || c == b':';
+        Some(self.parameters.as_str()).filter(|all| all.len() <= SGR_BYTES && all.bytes().all(is_sgr))
+    }
+
     fn control(&mut self) -> State {
         (self.number, self.counted) = (None, false);
+        self.parameters.clear();
         State::Control
     }
 
     fn parameter(&mut self, c: char) {
+        if self.parameters.len() <= SGR_BYTES {
+            self.parameters.push(c);
+        }
         match c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()) {
             Some(digit) if !self.counted => {
                 self.number = Some((self.number.unwrap_or(0) * 10 + digit).min(NUMBER_MAX));

@@ -9,8 +9,8 @@ pub(crate) mod subagents;
 pub(crate) mod titles;
 
 use crate::{
-    Access, AskUser, FileTracker, Goal, Location, NestedCalls, Outputs, Recall, SessionEvent, Shells,
-    SubagentAccess, Task, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult,
+    Access, AskUser, Colours, FileTracker, Goal, Location, NestedCalls, Outputs, Recall, SessionEvent,
+    Shells, SubagentAccess, Task, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult,
     ToolSpec, Usage,
 };
 use async_trait::async_trait;
@@ -150,10 +150,12 @@ pub struct ToolContext {
 }
 
 /// The output of a call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
     /// The result for the model.
     pub result: ToolResult,
+    /// The colours of the result's text, for the user.
+    pub colours: Colours,
     /// The content for the user; if `None`, the result's text is shown.
     pub shown: Option<Vec<ToolContent>>,
     /// A new title for the call that has ended; if `None`, it keeps the one of its description.
@@ -165,12 +167,12 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// Creates an output with the same text for the model and the user.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { result: ToolResult::ok(text), shown: None, title: None, events: Vec::new() }
+        Self { result: ToolResult::ok(text), ..Self::default() }
     }
 
     /// Creates an output with a text for the model and different content for the user.
     pub fn shown(text: impl Into<String>, shown: Vec<ToolContent>) -> Self {
-        Self { result: ToolResult::ok(text), shown: Some(shown), title: None, events: Vec::new() }
+        Self { result: ToolResult::ok(text), shown: Some(shown), ..Self::default() }
     }
 
     /// Marks the result as an error for the model, such as a command with a non-zero exit status.

@@ -9,7 +9,8 @@ use super::{
     unsaved,
 };
 use crate::{
-    Access, Content, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
+    Access, Colours, Content, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind,
+    ToolOutput,
     limits::{SHELL_START_WAIT, SHELL_WAIT_MAX},
     shells::{NewShell, ShellEnd, UnreadOutput, ending},
     tool::titles,
@@ -156,16 +157,17 @@ impl Bash {
         let limit = command::limit(cx, self.timeout);
         let ran = command::follow(cx, Self::NAME, process, limit).await?;
         let said = ran.said.as_str();
+        let mut colours = Colours::default();
         let (mut text, success) = match &ran.exit {
             Some(status) => (self.ended(cx, said, status), status.success()),
             None if said.is_empty() => (command::timed_out(limit), false),
             None => (format!("{said}\n{}", command::timed_out(limit)), false),
         };
-        if let Some(note) = command::limit_note(cx, self.timeout) {
-            text = format!("{note}\n{text}");
-        }
+        let note = command::limit_note(cx, self.timeout).map(|note| format!("{note}\n")).unwrap_or_default();
+        colours.append(&ran.colours, note.len());
+        text.insert_str(0, &note);
         text.push_str(unsaved);
-        Ok(shown(text, success, ran.terminal, unsaved))
+        Ok(ToolOutput { colours, ..shown(text, success, ran.terminal, unsaved) })
     }
 
     /// Watches the process for a while, then hands it over to the session.

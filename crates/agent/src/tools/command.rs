@@ -1,7 +1,10 @@
 //! Runs a command on any backend: reads its output as it arrives, shows it live, and kills the
 //! command on timeout or when the turn is cancelled.
 
-use super::output::{self, Lost};
+use super::{
+    kept::Kept,
+    output::{self, Lost},
+};
 use crate::shells::TIMED_OUT;
 use crate::{
     LiveOutput, ToolCallUpdate, ToolContent, ToolContext, ToolError,
@@ -9,8 +12,9 @@ use crate::{
         COMMAND_PENDING_BYTES, LIVE_BYTES, LIVE_EVERY, LIVE_PENDING_BYTES, LIVE_TRICKLE_BYTES,
         TIMEOUT_IN_MILLISECONDS, WHOLE_BYTES,
     },
+    text::colours::Colours,
     text::cut,
-    text::plain::PlainOutput,
+    text::plain::{Painted, PlainOutput},
 };
 use std::time::Duration;
 use system::{ExitStatus, Output, Process, Route, SystemError};
@@ -23,6 +27,8 @@ pub struct CommandOutcome {
     /// within the limits, without trailing line endings. Only the beginning and the end if there
     /// was too much.
     pub said: String,
+    /// The colours of `said`.
+    pub colours: Colours,
     /// Whether part of the output is missing in `said`.
     pub truncated: bool,
     /// The exit status; `None` after a timeout.
@@ -92,7 +98,7 @@ pub async fn follow(
         Some(terminal) => {
             (cx.call.progress)(ToolCallUpdate::of(cx.call.id.clone(), tool).content(vec![terminal.clone()]))
         }
-        None => live.send(LiveOutput::Started { cwd: cx.cwd.clone() }),
+        None => live.send(LiveOutput::Started { cwd: cx.cwd.clone() }, Colours::default()),
     }
     let mut said = CommandOutput { plain: PlainOutput::default(), kept: Kept::new(WHOLE_BYTES), live };
     let end = until_end(cx, process.as_mut(), &mut said, Instant::now() + limit).await;
@@ -100,12 +106,19 @@ pub async fn follow(
         stop(cx, process.as_mut(), &mut said).await;
     }
     let (said, lost, gaps) = said.end(&end, limit);
-    let (said, shortened) = output::of_command(cx, said, lost).await;
+    let Painted { text: whole, mut colours } = said;
+    // Without colours there is nothing to place, so the whole text is not kept.
+    let placed = (!colours.is_empty()).then(|| whole.clone());
+    let (said, shortened) = output::of_command(cx, whole, lost).await;
+    if let Some(whole) = placed {
+        colours = colours.replaced(&whole, &said);
+        colours.keep_ends();
+    }
     let truncated = gaps || shortened;
     let said = said.trim_end_matches('\n').to_owned();
     match end {
-        End::Exited(status) => Ok(CommandOutcome { said, truncated, exit: Some(status), terminal }),
-        End::TimedOut => Ok(CommandOutcome { said, truncated, exit: None, terminal }),
+        End::Exited(status) => Ok(CommandOutcome { said, colours, truncated, exit: Some(status), terminal }),
+        End::TimedOut => Ok(CommandOutcome { said, colours, truncated, exit: None, terminal }),
         End::Cancelled => Err(ToolError::Cancelled(Some(said).filter(|said| !said.is_empty()))),
         End::NotConfined(error) => Err(error.into()),
     }
@@ -177,7 +190,7 @@ impl CommandOutput<'_> {
                 let ended = self.plain.push(text);
                 self.kept.push(&ended);
                 if !self.live.silent {
-                    self.live.push(&ended, self.plain.unfinished().as_deref());
+                    self.live.push(ended, self.plain.unfinished());
                 }
             }
             Output::Gap => {
@@ -192,75 +205,15 @@ impl CommandOutput<'_> {
     fn rest(&mut self) {
         let rest = self.plain.rest();
         self.kept.push(&rest);
-        self.live.push(&rest, None);
+        self.live.push(rest, None);
     }
 
     /// Returns the whole output, how much of its middle was dropped, and whether anything else is
     /// missing.
-    fn end(mut self, end: &End, limit: Duration) -> (String, Lost, bool) {
+    fn end(mut self, end: &End, limit: Duration) -> (Painted, Lost, bool) {
         self.rest();
         self.live.end(end, limit);
-        self.kept.text()
-    }
-}
-
-/// The kept output of a command: the first and the last half of the limit, and the amount dropped
-/// in between.
-struct Kept {
-    head: String,
-    tail: String,
-    /// The size of each half in bytes.
-    half: usize,
-    lost: Lost,
-    gaps: bool,
-}
-
-impl Kept {
-    fn new(limit: usize) -> Self {
-        let (head, tail) = (String::new(), String::new());
-        Self { head, tail, half: limit / 2, lost: Lost::default(), gaps: false }
-    }
-
-    fn push(&mut self, text: &str) {
-        let mut rest = text;
-        if self.tail.is_empty() && self.head.len() < self.half {
-            let at = cut::floor_char_boundary(text, self.half - self.head.len());
-            self.head.push_str(&text[..at]);
-            rest = &text[at..];
-        }
-        self.tail.push_str(rest);
-        // Cut rarely, so that the cost of a cut is amortized over all output added since the last
-        // one.
-        if self.tail.len() > self.half * 2 {
-            self.cut();
-        }
-    }
-
-    fn gap(&mut self) {
-        self.gaps = true;
-        let last = if self.tail.is_empty() { &self.head } else { &self.tail };
-        let breaks = if last.is_empty() || last.ends_with('\n') { "" } else { "\n" };
-        self.push(&format!("{breaks}{}\n", cut::LOST));
-    }
-
-    fn cut(&mut self) {
-        if self.tail.len() > self.half {
-            let at = cut::ceil_char_boundary(&self.tail, self.tail.len() - self.half);
-            let cut = &self.tail[..at];
-            self.lost.lines += cut.bytes().filter(|byte| *byte == b'\n').count();
-            self.lost.bytes += cut.len();
-            self.tail.drain(..at);
-        }
-    }
-
-    /// Returns the text, how much of its middle was dropped, and whether anything else is missing.
-    fn text(mut self) -> (String, Lost, bool) {
-        self.cut();
-        if self.lost.bytes > 0 {
-            self.head.push_str(&format!("\n[{} bytes are not kept]\n", self.lost.bytes));
-        }
-        self.head.push_str(&self.tail);
-        (self.head, self.lost, self.gaps)
+        self.kept.output()
     }
 }
 
@@ -271,7 +224,7 @@ struct Live<'a> {
     tool: &'a str,
     silent: bool,
     /// The text to show next.
-    pending: String,
+    pending: Painted,
     /// The part of the unfinished line that was already taken.
     ahead: String,
     next: Instant,
@@ -287,7 +240,7 @@ impl<'a> Live<'a> {
             cx,
             tool,
             silent,
-            pending: String::new(),
+            pending: Painted::default(),
             ahead: String::new(),
             next: now,
             began: now,
@@ -296,37 +249,35 @@ impl<'a> Live<'a> {
     }
 
     fn waits(&self) -> bool {
-        !self.pending.is_empty()
+        !self.pending.text.is_empty()
     }
 
     /// Takes finished text, and the current part of the unfinished line unless it may still change.
-    fn push(&mut self, ended: &str, unfinished: Option<&str>) {
+    fn push(&mut self, mut ended: Painted, unfinished: Option<Painted>) {
         if self.silent {
             return;
         }
-        if !ended.is_empty() {
-            match ended.strip_prefix(self.ahead.as_str()) {
-                Some(more) => self.pending.push_str(more),
+        if !ended.text.is_empty() {
+            match ended.text.starts_with(self.ahead.as_str()) {
+                true => ended.cut_front(self.ahead.len()),
                 // The line was overwritten since it was shown, so it is shown again.
-                None => {
-                    self.pending.push('\n');
-                    self.pending.push_str(ended);
-                }
+                false => self.pending.append(&Painted::from("\n".to_owned())),
             }
+            self.pending.append(&ended);
             self.ahead.clear();
         }
-        if let Some(unfinished) = unfinished
-            && let Some(more) = unfinished.strip_prefix(self.ahead.as_str())
-        {
-            self.pending.push_str(more);
-            self.ahead.push_str(more);
+        if let Some(mut unfinished) = unfinished.filter(|line| line.text.starts_with(self.ahead.as_str())) {
+            unfinished.cut_front(self.ahead.len());
+            self.pending.append(&unfinished);
+            self.ahead.push_str(&unfinished.text);
         }
-        if self.pending.len() > LIVE_PENDING_BYTES {
-            let cut = cut::ceil_char_boundary(&self.pending, self.pending.len() - LIVE_PENDING_BYTES / 2);
-            let rest = self.pending.split_off(cut);
-            self.pending.clear();
+        let pending = &self.pending.text;
+        if pending.len() > LIVE_PENDING_BYTES {
+            let cut = cut::ceil_char_boundary(pending, pending.len() - LIVE_PENDING_BYTES / 2);
+            self.pending.cut_front(cut);
+            let rest = std::mem::take(&mut self.pending);
             self.gap();
-            self.pending.push_str(&rest);
+            self.pending.append(&rest);
         }
         if self.waits() && Instant::now() >= self.next {
             self.show();
@@ -338,8 +289,8 @@ impl<'a> Live<'a> {
             return;
         }
         let mark = format!("\n{}\n", cut::LOST);
-        if !self.pending.ends_with(&mark) {
-            self.pending.push_str(&mark);
+        if !self.pending.text.ends_with(&mark) {
+            self.pending.append(&Painted::from(mark));
         }
     }
 
@@ -349,10 +300,9 @@ impl<'a> Live<'a> {
         self.next = Instant::now() + LIVE_EVERY;
         let seconds = usize::try_from(self.began.elapsed().as_secs()).unwrap_or(usize::MAX);
         let room = LIVE_BYTES.saturating_add(seconds.saturating_mul(LIVE_TRICKLE_BYTES));
-        if !self.pending.is_empty() && self.shown + self.pending.len() <= room {
-            let text = std::mem::take(&mut self.pending);
-            self.shown += text.len();
-            self.send(LiveOutput::Text(text));
+        if self.waits() && self.shown + self.pending.text.len() <= room {
+            self.shown += self.pending.text.len();
+            self.send_pending();
         } else {
             // The budget grows every second.
             self.next = Instant::now() + Duration::from_secs(1);
@@ -364,22 +314,27 @@ impl<'a> Live<'a> {
             return;
         }
         if let End::TimedOut = end {
-            self.pending.push_str(&format!("\n{}\n", timed_out(limit)));
+            self.pending.append(&Painted::from(format!("\n{}\n", timed_out(limit))));
         }
-        if !self.pending.is_empty() {
-            let text = std::mem::take(&mut self.pending);
-            self.send(LiveOutput::Text(text));
+        if self.waits() {
+            self.send_pending();
         }
         let status = match end {
             End::Exited(status) => status.clone(),
             End::TimedOut | End::Cancelled | End::NotConfined(_) => ExitStatus::default(),
         };
-        self.send(LiveOutput::Ended(status));
+        self.send(LiveOutput::Ended(status), Colours::default());
     }
 
-    fn send(&self, output: LiveOutput) {
+    fn send_pending(&mut self) {
+        let Painted { text, mut colours } = std::mem::take(&mut self.pending);
+        colours.keep_ends();
+        self.send(LiveOutput::Text(text), colours);
+    }
+
+    fn send(&self, output: LiveOutput, colours: Colours) {
         let mut update = ToolCallUpdate::of(self.cx.call.id.clone(), self.tool);
-        update.output = Some(output);
+        (update.output, update.colours) = (Some(output), colours);
         (self.cx.call.progress)(update);
     }
 }

@@ -11,6 +11,7 @@ mod file_edit;
 mod file_read;
 mod file_write;
 mod goal;
+mod kept;
 mod memory;
 mod nearest;
 mod not_text;

@@ -53,7 +53,7 @@ pub(super) async fn read(
     let image = Content::Image { mime_type: mime_type.to_owned(), data: STANDARD.encode(&bytes) };
     let shown = vec![ToolContent::Content(Content::text(&text)), ToolContent::Content(image.clone())];
     let result = ToolResult { images: vec![image], ..ToolResult::ok(text) };
-    Ok(ToolOutput { result, shown: Some(shown), title: None, events: Vec::new() })
+    Ok(ToolOutput { result, shown: Some(shown), ..ToolOutput::default() })
 }
 
 fn image(bytes: &[u8]) -> Option<&'static str> {

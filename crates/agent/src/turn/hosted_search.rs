@@ -22,6 +22,7 @@ pub(super) fn events(answer: &MessageId, queries: Vec<String>) -> Vec<SessionEve
             content: Some(Vec::new()),
             locations: None,
             raw_input: Some(json!({ "query": query })),
+            place: None,
         };
         let begun = ToolCallUpdate::of(id.clone(), NAME).status(ToolStatus::Pending);
         let ended = ToolCallUpdate::of(id, NAME).status(ToolStatus::Completed);

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "`cargo xtask faults` reads how many operations there were")]
 
 mod bounds;
+mod branch;
 mod cancel;
 mod commands;
 mod compaction;

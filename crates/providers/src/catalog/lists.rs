@@ -157,6 +157,15 @@ impl Catalog {
         list
     }
 
+    /// Returns the first model of each vendor that is not configured.
+    pub(super) fn first_of_others(&self) -> Vec<ModelInfo> {
+        let configured = self.configured();
+        let others = ["openai", "anthropic", GEMINI].into_iter();
+        let others = others.filter(|vendor| configured.iter().all(|(name, _)| name != vendor));
+        let (table, vendor) = (self.model_table(), VendorOptions::default());
+        others.filter_map(|name| Some(self.info(name, &vendor, &table.first(name)?))).collect()
+    }
+
     /// Returns what is known of a configured default model that is in no list.
     pub(super) fn guess(&self, id: &str) -> ModelInfo {
         let (provider, model) = id.split_once('/').unwrap_or(("", id));

@@ -52,6 +52,42 @@ async fn a_server_started_later_is_found_on_request() {
 }
 
 #[tokio::test]
+async fn a_server_started_or_ended_later_is_noticed_when_the_catalogue_looks_again() {
+    let server = Lister::start(&[("GET /v1/models", models(&[]))]).await;
+    let mut options = options();
+    options.local.urls = vec![server.url.clone()];
+    let elsewhere =
+        VendorOptions { base_url: Some("http://192.0.2.1/v1".to_owned()), ..VendorOptions::default() };
+    options.vendors.custom.insert("far".to_owned(), elsewhere);
+    let catalog = catalog(options);
+    catalog.look_again().await;
+    assert_eq!(ids(&catalog), ["offline/pilot"]);
+    server.answer("GET /v1/models", &models(&["late"]));
+    assert_eq!(ids(&catalog), ["offline/pilot"], "a list never waits");
+    let begun = std::time::Instant::now();
+    catalog.look_again().await;
+    assert_eq!(ids(&catalog), ["local/late", "offline/pilot"]);
+    assert!(begun.elapsed().as_secs() < 2, "another machine was asked");
+    drop(server);
+    catalog.look_again().await;
+    assert_eq!(ids(&catalog), ["offline/pilot"]);
+}
+
+#[tokio::test]
+async fn vendors_without_a_key_are_named_by_their_first_model() {
+    let vendors = |catalog: &Catalog| -> Vec<String> {
+        let models = catalog.without_key().into_iter();
+        models.map(|info| info.id.split('/').next().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(vendors(&catalog(options())), ["openai", "anthropic", "gemini"]);
+    let mut keyed = options();
+    keyed.vendors.anthropic.api_key = Some(providers::Secret::new(KEY));
+    let catalog = catalog(keyed);
+    assert_eq!(vendors(&catalog), ["openai", "gemini"]);
+    assert!(catalog.without_key().iter().all(|info| info.limits.context_size > 0 && info.price.is_some()));
+}
+
+#[tokio::test]
 async fn ollama_reports_sizes_abilities_and_the_current_context() {
     let show = |context: u64, parameters: &str, abilities: &[&str]| {
         json!({

@@ -1,7 +1,9 @@
 //! Appending events and reading them back.
 
 use super::{Fixture, samples, samples::change, session};
-use agent::{Content, ContentHash, Effort, Mode, PermissionMode, SessionEvent};
+use agent::{
+    Content, ContentHash, Cost, Effort, Mode, PermissionMode, SessionEvent, SessionTotals, Usage, UsageUpdate,
+};
 use futures::future::join_all;
 
 pub(super) async fn numbers_events_without_gaps(Fixture { store, .. }: Fixture) {
@@ -105,6 +107,38 @@ pub(super) async fn updates_the_session_record(Fixture { store, .. }: Fixture) {
     assert!(after.times.updated_at >= before.times.updated_at);
     store.append(&lease, vec![SessionEvent::EffortChanged(None)]).await.expect("appended");
     assert_eq!(store.get(&lease.session).await.expect("found").controls.effort, None);
+}
+
+pub(super) async fn counts_turns_and_cost(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    let turn = || SessionEvent::TurnStarted { turn: "t".into() };
+    let used = |own: Option<u64>, subagents: Option<u64>| {
+        let usage = |cost: Option<u64>| Usage { input: 1, cost: cost.map(Cost), ..Usage::default() };
+        SessionEvent::Usage(UsageUpdate {
+            model: "m".to_owned(),
+            context_used: 1,
+            context_size: 2,
+            total: usage(own),
+            subagents: usage(subagents),
+            turn: Usage::default(),
+            counted: None,
+        })
+    };
+    let mut expected = SessionTotals::default();
+    for (events, turns, cost) in [
+        (vec![user_message("a")], 0, None),
+        (vec![turn(), used(None, None)], 1, None),
+        (vec![turn(), used(Some(2), Some(3)), turn()], 3, Some(5)),
+        // A count without a price keeps what is known.
+        (vec![used(None, None)], 3, Some(5)),
+        (vec![used(Some(u64::from(u32::MAX)), None)], 3, Some(u64::from(u32::MAX))),
+    ] {
+        store.append(&lease, events).await.expect("appended");
+        expected = SessionTotals { turns, cost: cost.map(Cost) };
+        assert_eq!(store.get(&lease.session).await.expect("found").totals, expected);
+    }
+    let fork = store.fork(&lease.session, session("s2", "/a")).await.expect("forked");
+    assert_eq!(store.get(&fork.session).await.expect("found").totals, expected);
 }
 
 pub(super) async fn accepts_concurrent_appends(Fixture { store, .. }: Fixture) {

@@ -3,7 +3,7 @@
 use super::{Fixture, path, session};
 use agent::{
     Lease, ListQuery, Mode, NewSession, PermissionMode, SearchQuery, SessionControls, SessionId,
-    SessionRecord, SessionTimes, StoreError,
+    SessionRecord, SessionTimes, SessionTotals, StoreError,
 };
 
 pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
@@ -30,6 +30,8 @@ pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
                 effort: None,
             },
             title: None,
+            branch: None,
+            totals: SessionTotals::default(),
             times: SessionTimes { created_at: found.times.created_at, updated_at: found.times.created_at },
             last_seq: 0,
             archived: false,
@@ -130,4 +132,21 @@ pub(super) async fn replaces_additional_directories(Fixture { store, .. }: Fixtu
     store.acquire(&lease.session, true).await.expect("acquired");
     let fenced = Err(StoreError::Fenced(lease.session.clone()));
     assert_eq!(store.set_directories(&lease, vec![path("/b")]).await, fenced);
+}
+
+pub(super) async fn replaces_the_branch(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    let before = store.get(&lease.session).await.expect("found");
+    for branch in [Some("main".to_owned()), Some("(0123456)".to_owned()), None] {
+        store.set_branch(&lease, branch.clone()).await.expect("set");
+        let after = store.get(&lease.session).await.expect("found");
+        assert_eq!(after, SessionRecord { branch, ..before.clone() }, "it does not count as a use");
+    }
+    store.set_branch(&lease, Some("main".to_owned())).await.expect("set");
+    let fork = store.fork(&lease.session, session("s2", "/b")).await.expect("forked");
+    let of_fork = store.get(&fork.session).await.expect("found").branch;
+    assert_eq!(of_fork, None, "another directory may have another branch");
+    store.acquire(&lease.session, true).await.expect("acquired");
+    let fenced = Err(StoreError::Fenced(lease.session.clone()));
+    assert_eq!(store.set_branch(&lease, None).await, fenced);
 }

@@ -2,9 +2,9 @@
 
 use super::path;
 use agent::{
-    Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Goal, GoalStatus, Item,
-    KeptOutput, Location, MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode,
-    PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound,
+    Briefing, Colours, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Goal, GoalStatus, Ink,
+    Item, KeptOutput, Location, MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode,
+    PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, Run,
     SessionEvent, Snapshot, StopReason, SubagentActivity, SubagentPlace, SubagentProgress, SubagentRequest,
     SubagentState, SubagentStatus, SubagentTimes, SubagentWorktree, Task, TaskStatus, Text, ToolCallDisplay,
     ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage,
@@ -355,8 +355,14 @@ fn tool_call() -> ToolCallUpdate {
                 Location { path: path("/work/ä b"), line: Some(usize::MAX) },
             ]),
             raw_input: Some(json!({ "path": "/work/new", "nested": { "empty": {}, "list": [] } })),
+            place: None,
         },
         result: Some(ToolResult { text: TEXT.to_owned(), images: contents(), is_error: true }),
         output: None,
+        colours: Colours::of([
+            Run { bytes: 0..1, ink: Ink { colour: Some(0), bold: true, italic: true, ..Ink::default() } },
+            Run { bytes: 2..4, ink: Ink { behind: Some(15), dim: true, ..Ink::default() } },
+            Run { bytes: 4..5, ink: Ink { underline: true, reverse: true, ..Ink::default() } },
+        ]),
     }
 }

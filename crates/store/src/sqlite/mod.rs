@@ -229,6 +229,12 @@ impl SessionStore for SqliteStore {
         self.writer.call(move |connection| write::set_directories(connection, &lease, &directories)).await
     }
 
+    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
+        let lease = lease.clone();
+        let set = move |connection: &Connection| write::set_branch(connection, &lease, branch.as_deref());
+        self.writer.call_with(Durability::WithNextFlush, set).await
+    }
+
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
         let (from, holder_lock) = (from.clone(), Arc::clone(&self.holder_lock));
         self.writer.call(move |connection| write::fork(connection, &from, &session, &holder_lock)).await

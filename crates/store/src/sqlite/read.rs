@@ -9,8 +9,8 @@ use crate::{
     stored::{self, Unreadable},
 };
 use agent::{
-    Archived, ListQuery, SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord, SessionTimes,
-    StoreError,
+    Archived, Cost, ListQuery, SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord,
+    SessionTimes, SessionTotals, StoreError,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use system::AbsPath;
@@ -35,7 +35,8 @@ macro_rules! in_project {
 /// The columns of a [`SessionRecord`], in the order in which `record` reads them.
 macro_rules! columns {
     () => {
-        "id, cwd, additional_directories, model, mode, permission_mode, effort, title, created_at, updated_at, last_seq, archived"
+        "id, cwd, additional_directories, model, mode, permission_mode, effort, title, created_at, updated_at, last_seq, archived, \
+         branch, turns, cost"
     };
 }
 
@@ -262,5 +263,13 @@ fn record(row: &Row<'_>) -> Result<SessionRecord, String> {
         times: SessionTimes { created_at: number(8)?, updated_at: number(9)? },
         last_seq: number(10)?.cast_unsigned(),
         archived: number(11)? != 0,
+        branch: row.get(12).map_err(|error| error.to_string())?,
+        totals: SessionTotals {
+            turns: number(13)?.cast_unsigned(),
+            cost: row
+                .get::<_, Option<i64>>(14)
+                .map_err(|error| error.to_string())?
+                .map(|cost| Cost(cost.cast_unsigned())),
+        },
     })
 }

@@ -8,7 +8,9 @@ use super::{
     lease::{TAKE, refuse_while_held, take},
 };
 use crate::stored;
-use agent::{Effort, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
+use agent::{
+    Effort, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, SessionTotals, StoreError,
+};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use system::AbsPath;
 
@@ -28,7 +30,7 @@ const APPEND: &str =
 const UPDATE_SESSION: &str = "UPDATE sessions SET last_seq = ?2, updated_at = max(updated_at, ?3), lease_seen = ?3, \
              model = coalesce(?4, model), mode = coalesce(?5, mode), \
              permission_mode = coalesce(?6, permission_mode), title = coalesce(?7, title), \
-             effort = iif(?8, ?9, effort) WHERE id = ?1";
+             effort = iif(?8, ?9, effort), turns = turns + ?10, cost = coalesce(?11, cost) WHERE id = ?1";
 
 /// Compiles the statements for a new session and its first turn in advance, so that these do not
 /// wait for it.
@@ -46,6 +48,8 @@ pub(super) struct Changes {
     permission_mode: Option<PermissionMode>,
     title: Option<String>,
     effort: Option<Option<Effort>>,
+    /// What these events add; the cost replaces the one before.
+    totals: SessionTotals,
 }
 
 impl Changes {
@@ -53,6 +57,7 @@ impl Changes {
     pub(super) fn of(events: &[SessionEvent]) -> Self {
         let mut changes = Self::default();
         for event in events {
+            changes.totals.add(event);
             match event {
                 SessionEvent::ModelChanged(model) => changes.model = Some(model.clone()),
                 SessionEvent::ModeChanged(mode) => changes.mode = Some(*mode),
@@ -108,6 +113,20 @@ pub(super) fn set_directories(
     Ok(())
 }
 
+pub(super) fn set_branch(
+    connection: &Connection,
+    lease: &Lease,
+    branch: Option<&str>,
+) -> Result<(), StoreError> {
+    // An empty append checks the lease.
+    append(connection, lease, &[], &Changes::default())?;
+    connection
+        .prepare_cached("UPDATE sessions SET branch = ?2 WHERE id = ?1")
+        .and_then(|mut statement| statement.execute((lease.session.as_str(), branch)))
+        .map_err(|error| failed(&error))?;
+    Ok(())
+}
+
 pub(super) fn fork(
     connection: &Connection,
     from: &SessionId,
@@ -132,7 +151,8 @@ pub(super) fn fork(
         .and_then(|_| super::contents::copy(connection, from, &session.id))
         .and_then(|_| {
             connection.prepare_cached(
-                "UPDATE sessions SET (title, effort, last_seq) = (SELECT title, effort, last_seq FROM sessions WHERE id = ?2) WHERE id = ?1",
+                "UPDATE sessions SET (title, effort, last_seq, turns, cost) = \
+                 (SELECT title, effort, last_seq, turns, cost FROM sessions WHERE id = ?2) WHERE id = ?1",
             )
         })
         .and_then(|mut statement| statement.execute(pair))
@@ -218,6 +238,8 @@ pub(super) fn append(
                 changes.title,
                 changes.effort.is_some(),
                 changes.effort.flatten().map(Effort::id),
+                changes.totals.turns.cast_signed(),
+                changes.totals.cost.map(|cost| i64::try_from(cost.0).unwrap_or(i64::MAX)),
             ])
         })
         .map_err(sql)?;

@@ -1,6 +1,6 @@
 //! Converts formats 1 to 8 to the domain. Errors are sentences about what is damaged.
 
-use super::v1;
+use super::{colours, v1};
 use agent::{
     Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange, Goal, Item,
     Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
@@ -211,6 +211,7 @@ fn tool_call(update: v1::ToolCall) -> Result<ToolCallUpdate, String> {
                 .map(|places| places.into_iter().map(location).collect::<Result<_, _>>())
                 .transpose()?,
             raw_input: update.raw_input.as_deref().map(json).transpose()?,
+            place: None,
         },
         result: update.result.map(|result| ToolResult {
             text: result.text,
@@ -218,6 +219,7 @@ fn tool_call(update: v1::ToolCall) -> Result<ToolCallUpdate, String> {
             is_error: result.is_error,
         }),
         output: None,
+        colours: colours::read(update.colours),
     })
 }
 

@@ -5,6 +5,7 @@
 //! reader would misread requires a new format. The table of readers and writers is in
 //! `docs/storage.md`.
 
+mod colours;
 mod from_v1;
 mod subagent;
 mod to_v1;

@@ -1,6 +1,6 @@
 //! Converts the domain to formats 1 to 8.
 
-use super::v1;
+use super::{colours, v1};
 use agent::{
     Briefing, Compaction, CompactionStep, Content, FileChange, Goal, Item, ModelResponse, Prefix, Reasoning,
     Rewound, SessionEvent, Snapshot, Task, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
@@ -84,6 +84,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         | SessionEvent::Phase(_)
         | SessionEvent::Commands(_)
         | SessionEvent::Shell(_)
+        | SessionEvent::BranchChanged(_)
         | SessionEvent::Swarm(_) => return None,
     })
 }
@@ -193,6 +194,7 @@ fn tool_call(update: ToolCallUpdate) -> v1::ToolCall {
         }),
         raw_input: update.display.raw_input.map(|value| value.to_string()),
         result: update.result.map(result),
+        colours: colours::stored(&update.colours),
     }
 }
 

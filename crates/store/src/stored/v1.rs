@@ -277,6 +277,9 @@ pub(super) struct ToolCall {
     pub(super) raw_input: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) result: Option<ToolResult>,
+    /// Runs of the result's text: the first byte, the number of bytes, the ink.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) colours: Vec<(usize, usize, u32)>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -2,13 +2,13 @@
 //! loss.
 
 use crate::{database_path, user_message};
-use agent::{Effort, ListQuery, SessionStore as _};
+use agent::{Cost, Effort, ListQuery, SessionStore as _, SessionTotals};
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 use store::SqliteStore;
 
 /// Each migration step, as released.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("../../src/sqlite/schema/1.sql"),
     include_str!("../../src/sqlite/schema/2.sql"),
     include_str!("../../src/sqlite/schema/3.sql"),
@@ -18,6 +18,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("../../src/sqlite/schema/7.sql"),
     include_str!("../../src/sqlite/schema/8.sql"),
     include_str!("../../src/sqlite/schema/9.sql"),
+    include_str!("../../src/sqlite/schema/10.sql"),
 ];
 
 /// The rows that a program with the first schema wrote: two sessions, one of which was released,
@@ -33,6 +34,20 @@ INSERT INTO events (session_id, seq, format, kind, body, at, damaged) VALUES
 ('s1', 4, 2, 'effort_changed', '{"kind":"effort_changed","eff', 1000, 'cut off'),
 ('s1', 5, 1, 'user_message', '{"kind":"user_message","id":"m","content":[{"type":"text","text":"two"}]}', 2000, NULL),
 ('s2', 1, 2, 'effort_changed', '{"kind":"effort_cha', 1600, NULL);
+"#;
+
+/// What they had used: the last count of the first one is damaged, and the second one has no price.
+const USAGE_ROWS: &str = r#"
+UPDATE sessions SET last_seq = last_seq + 5 WHERE id = 's1';
+UPDATE sessions SET last_seq = last_seq + 2 WHERE id = 's2';
+INSERT INTO events (session_id, seq, format, kind, body, at, damaged) VALUES
+('s1', 6, 1, 'turn_started', '{"kind":"turn_started","turn":"a"}', 2000, NULL),
+('s1', 7, 1, 'usage', '{"kind":"usage","total":{"cost":7}}', 2000, NULL),
+('s1', 8, 1, 'turn_started', '{"kind":"turn_started","turn":"b"}', 2000, NULL),
+('s1', 9, 1, 'usage', '{"kind":"usage","total":{"cost":9},"subagents":{"cost":2}}', 2000, NULL),
+('s1', 10, 1, 'usage', '{"kind":"usage","total":{"cost":99', 2000, 'cut off'),
+('s2', 2, 1, 'turn_started', '{"kind":"turn_started","turn":"a"}', 1600, NULL),
+('s2', 3, 1, 'usage', '{"kind":"usage","total":{"input":5}}', 1600, NULL);
 "#;
 
 /// Creates a file as a program with this schema leaves it.
@@ -85,6 +100,22 @@ async fn every_released_schema_is_migrated_without_loss() {
         // The second time, no migration is left to do.
         check_complete(&path).await;
         assert_eq!(schema(&path), today, "from {version}, again");
+    }
+}
+
+#[tokio::test]
+async fn turns_and_cost_of_older_sessions_are_counted() {
+    // From the tenth schema on, appends count.
+    for version in 1..10 {
+        let (_directory, path) = database_path();
+        let file = file_with_schema(version, &path);
+        file.execute_batch(USAGE_ROWS).unwrap();
+        drop(file);
+        let store = SqliteStore::open(&path).unwrap();
+        for (id, turns, cost) in [("s1", 2, Some(11)), ("s2", 1, None)] {
+            let totals = store.get(&id.into()).await.unwrap().totals;
+            assert_eq!(totals, SessionTotals { turns, cost: cost.map(Cost) }, "{id} from {version}");
+        }
     }
 }
 

@@ -117,6 +117,39 @@ async fn a_lost_page_damages_only_the_sessions_on_it() {
 }
 
 #[tokio::test]
+async fn a_session_that_lost_its_row_or_its_end_counts_the_turns_that_are_left() {
+    let (_directory, path) = database_path();
+    let store = SqliteStore::open(&path).unwrap();
+    for id in SESSIONS {
+        let lease = store.create(session(id)).await.unwrap();
+        for event in events(id) {
+            let turn = SessionEvent::TurnStarted { turn: "t".into() };
+            store.append(&lease, vec![turn, event]).await.unwrap();
+        }
+        store.release(&lease).await.unwrap();
+    }
+    drop(store);
+    Connection::open(&path).unwrap().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let bytes = read(&path);
+    let mut cut = 0;
+    for page in 1..bytes.len() / PAGE {
+        let mut damaged = bytes.clone();
+        damaged[page * PAGE..(page + 1) * PAGE].fill(0);
+        write(&path, &damaged);
+        let store = SqliteStore::open(&path).unwrap();
+        for id in SESSIONS {
+            let found = read_all(&store, id, &format!("page {page}")).await;
+            let turns = found.iter().filter(|(_, event)| matches!(event, SessionEvent::TurnStarted { .. }));
+            let turns = turns.count() as u64;
+            let Ok(record) = store.get(&id.into()).await else { continue };
+            assert_eq!(record.totals.turns, turns, "{id} after page {page} was lost");
+            cut += u64::from(turns < 30);
+        }
+    }
+    assert!(cut > 0, "no session lost a turn");
+}
+
+#[tokio::test]
 async fn a_changed_byte_damages_only_the_sessions_on_its_page() {
     let (_directory, path) = database_path();
     let pages = sample(&path).await;

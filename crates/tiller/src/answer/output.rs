@@ -46,6 +46,11 @@ impl Answer {
         Self { body, text: text.into(), failure: None }
     }
 
+    /// Returns the text for people.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Turns it into the answer of a check that found `what`, if `failed`. People read what it
     /// found in the text.
     pub(crate) fn failed_if(self, failed: bool, what: &str) -> Self {

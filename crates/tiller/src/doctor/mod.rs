@@ -159,6 +159,7 @@ async fn examine(subject: &Subject<'_>, extent: Extent) -> DoctorReport {
         all.push(checks::install(installation.as_ref(), &others));
         all.extend(checks::terminal(subject));
         all.extend(checks::keys(subject));
+        all.extend(checks::themes(subject).await);
     }
     if extent.startup {
         all.push(checks::startup(subject).await);

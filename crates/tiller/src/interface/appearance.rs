@@ -1,41 +1,51 @@
 //! How the interface looks and behaves: settings, flags and what the environment says of the
 //! terminal, in one place.
 
-use super::InterfaceOptions;
+use super::settings::InterfaceFlags;
 use crate::{
     environment::Environment,
     failure::{Failure, Kind},
     options::{EnterChoice, Options, ScreenChoice},
+    themes,
 };
 use anyhow::Result;
 use std::sync::Arc;
 use system::AbsPath;
 use tui::{
-    app::AppOptions,
-    keys::Bindings,
+    keys::{Action, Bindings},
     look::Look,
-    screens::{frame::Screen, terminal::Options as TerminalOptions},
+    options::AppOptions,
+    screens::{
+        frame::Screen,
+        terminal::{Options as TerminalOptions, Switches},
+    },
     terminal::capabilities::{Multiplexer, Variables},
     text::measure::Measure,
-    theme::{Background, Theme},
+    theme::Theme,
 };
 
 /// Returns the options of the interface and of its terminal.
 ///
+/// A theme that does not exist or is wrong is a problem of the interface, which then has the default
+/// theme.
+///
 /// # Errors
 ///
-/// Fails if the theme of the settings does not exist or is wrong, or keys are bound wrongly.
-pub(super) fn of(
+/// Fails if keys are bound wrongly.
+pub(super) async fn of(
     settings: &Options,
     environment: &Environment,
-    flags: &InterfaceOptions,
+    flags: InterfaceFlags,
     cwd: &AbsPath,
 ) -> Result<(AppOptions, TerminalOptions)> {
     let ui = &settings.client.interface;
     let (screen, because) = screen(flags.screen, ui.screen, environment);
     let measure = Measure { wide_ambiguous: ui.switches.wide_ambiguous };
     let variables = variables(environment);
-    let mut theme = theme(settings, &ui.theme)?;
+    let (mut theme, problem) = match themes::find(&settings.directories, &ui.theme).await {
+        Ok(theme) => (theme, None),
+        Err(problem) => (Theme::default(), Some(format!("{problem}; the default theme is used"))),
+    };
     if variables.no_colour {
         theme = theme.without_colour();
     }
@@ -46,18 +56,24 @@ pub(super) fn of(
     let hyperlinks = ui.switches.hyperlinks;
     // The terminal of another machine does not have these files.
     let roots = if hyperlinks && !variables.ssh { [cwd.clone()].into() } else { Arc::default() };
+    let home = environment.get("HOME").and_then(|home| AbsPath::new(home).ok());
     let background = theme.follows_background() && !variables.no_colour;
+    let (mouse, title) = (ui.switches.mouse, ui.switches.title);
+    let switches = Switches { measure, mouse, title, hyperlinks };
+    let unfold_key = bindings.key_of(Action::Transcript).map_or("no key".into(), Into::into);
     let app = AppOptions {
-        look: Look { theme, measure, roots, ..Look::default() },
+        look: Look { theme, measure, roots, home, unfold_key, ..Look::default() },
         bindings,
         screen,
         enter_steers: ui.enter == EnterChoice::Steer,
         animation: ui.switches.animation && !flags.no_animation,
         notify: ui.switches.notify,
+        everywhere: false,
+        switches,
+        problem,
         plain_because: because.map(|because| format!(" ({because})")),
     };
-    let (mouse, title) = (ui.switches.mouse, ui.switches.title);
-    let terminal = TerminalOptions { screen, variables, measure, mouse, title, hyperlinks, background };
+    let terminal = TerminalOptions { screen, variables, switches, background };
     Ok((app, terminal))
 }
 
@@ -68,44 +84,41 @@ fn screen(
     setting: ScreenChoice,
     environment: &Environment,
 ) -> (Screen, Option<&'static str>) {
-    let of = |choice, because| match choice {
-        ScreenChoice::Inline => Some((Screen::Inline, None)),
-        ScreenChoice::Full => Some((Screen::Full, None)),
-        ScreenChoice::Plain => Some((Screen::Plain, Some(because))),
-        ScreenChoice::Auto => None,
-    };
-    if let Some(chosen) = flag.and_then(|flag| of(flag, "--screen")) {
-        return chosen;
-    }
-    if environment.get("ACCESSIBLE").is_some_and(|value| !value.is_empty() && value != "0") {
-        return (Screen::Plain, Some("ACCESSIBLE is set"));
-    }
-    if let Some(chosen) = of(setting, "the setting ui.screen") {
-        return chosen;
-    }
-    match environment.get("TERM") {
-        None | Some("" | "dumb") => (Screen::Plain, Some("the terminal is dumb")),
-        Some(_) => (Screen::Inline, None),
+    let because = |screen, because| (screen, (screen == Screen::Plain).then_some(because));
+    match (screen_of_run(flag, environment), of_choice(setting)) {
+        (Some((screen, ACCESSIBLE)), _) => because(screen, "ACCESSIBLE is set"),
+        (Some((screen, by)), _) => because(screen, by),
+        (None, Some(screen)) => because(screen, "the setting ui.screen"),
+        (None, None) => match environment.get("TERM") {
+            None | Some("" | "dumb") => (Screen::Plain, Some("the terminal is dumb")),
+            Some(_) => (Screen::Inline, None),
+        },
     }
 }
 
-/// Returns a theme that comes with Tiller, or one of the user's directory `themes`.
-fn theme(settings: &Options, name: &str) -> Result<Theme> {
-    if let Some(theme) = Theme::shipped(name, Background::Dark) {
-        return Ok(theme);
+/// The variable that chooses plain lines.
+const ACCESSIBLE: &str = "ACCESSIBLE";
+
+/// Returns the screen that a flag or a variable chooses for this run, whatever the settings say, and
+/// what chooses it.
+pub(super) fn screen_of_run(
+    flag: Option<ScreenChoice>,
+    environment: &Environment,
+) -> Option<(Screen, &'static str)> {
+    let of_flag = flag.and_then(of_choice).map(|screen| (screen, "--screen"));
+    of_flag.or_else(|| {
+        let is_set = environment.get(ACCESSIBLE).is_some_and(|value| !value.is_empty() && value != "0");
+        is_set.then_some((Screen::Plain, ACCESSIBLE))
+    })
+}
+
+fn of_choice(choice: ScreenChoice) -> Option<Screen> {
+    match choice {
+        ScreenChoice::Inline => Some(Screen::Inline),
+        ScreenChoice::Full => Some(Screen::Full),
+        ScreenChoice::Plain => Some(Screen::Plain),
+        ScreenChoice::Auto => None,
     }
-    let file = settings.directories.config.join("themes").join(format!("{name}.toml"));
-    let bytes = system::read_regular(&file).map_err(|error| {
-        anyhow::anyhow!(
-            "ui.theme: there is no theme {name:?} ({error}); choose one of {}",
-            Theme::SHIPPED.join(", ")
-        )
-    })?;
-    let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{file} is not UTF-8"))?;
-    let of = |background| {
-        Theme::from_toml(name, &text, background).map_err(|error| anyhow::anyhow!("{file}: {error}"))
-    };
-    Ok(Theme::following(of(Background::Dark)?, of(Background::Light)?))
 }
 
 fn variables(environment: &Environment) -> Variables {

@@ -3,7 +3,7 @@
 
 use crate::{limits, options::Options};
 use serde::{Deserialize, Serialize};
-use system::{AbsPath, LocalSystem, System, SystemError, secrets_in};
+use system::{AbsPath, LocalSystem, System, SystemError};
 use tui::composer::Entry;
 
 /// One prompt.
@@ -34,7 +34,7 @@ pub(super) async fn lines(options: &Options, cwd: &AbsPath) -> Result<Vec<(Entry
 ///
 /// Fails with a message for the user if the file cannot be written.
 pub(super) async fn add(options: &Options, cwd: &AbsPath, entry: Entry) -> Result<(), String> {
-    if !secrets_in(&entry.text()).is_empty() {
+    if entry.has_secret() {
         return Ok(());
     }
     let mut lines = read(options).await?;
@@ -108,6 +108,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_history_that_others_could_read_is_made_private() {
+        let (_directory, options) = options();
+        let here = AbsPath::new("/w").unwrap();
+        let system = LocalSystem::new();
+        system.create_dir_all(&options.directories.data).await.unwrap();
+        let line = Line { cwd: "/w".to_owned(), entry: entry("one") };
+        let text = serde_json::to_string(&line).unwrap() + "\n";
+        system.write(&file(&options), text.as_bytes()).await.unwrap();
+        rustix::fs::chmod(file(&options).as_std(), rustix::fs::Mode::from_raw_mode(0o644)).unwrap();
+        add(&options, &here, entry("two")).await.unwrap();
+        assert_eq!(lines(&options, &here).await.unwrap().len(), 2);
+        let mode = rustix::fs::stat(file(&options).as_std()).unwrap().st_mode;
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[tokio::test]
     async fn the_oldest_prompts_beyond_ten_thousand_are_dropped() {
         let (_directory, options) = options();
         let here = AbsPath::new("/w").unwrap();
@@ -131,6 +147,10 @@ mod tests {
         let here = AbsPath::new("/w").unwrap();
         let secret = format!("use sk-ant-api03-{}", "aB3dE5fG7hI9".repeat(4));
         add(&options, &here, entry(&secret)).await.unwrap();
+        // Nor one that has it in a pasted text, between other lines.
+        let pasted = EntryPart::Paste(format!("a\n{secret}\nb"));
+        let parts = vec![EntryPart::Text("see ".to_owned()), pasted];
+        add(&options, &here, Entry { parts }).await.unwrap();
         assert_eq!(lines(&options, &here).await.unwrap(), []);
     }
 }

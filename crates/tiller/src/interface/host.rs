@@ -1,16 +1,31 @@
 //! What the terminal interface needs of this program: the user's files, settings and programs.
 
-use super::{clipboard, history};
+use super::{
+    appearance, clipboard, history,
+    remembered::{self, Remembered},
+    settings::{self, InterfaceFlags},
+};
 use crate::{
+    args::SettingsTo,
     environment::Environment,
     images, limits,
     opening::{Opening, OpeningError},
     options::Options,
-    setup,
+    providers,
+    secrets::Values,
+    settings::Settings,
+    settings_commands::SettingsContext,
+    setup, themes,
 };
 use agent::{Runtime, SessionId, Surface};
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 use system::{AbsPath, LocalSystem, System, TemporaryDirectory, WalkOptions};
 use tui::{
     composer::Entry,
@@ -18,11 +33,16 @@ use tui::{
         host::{Clip, Host, OpenError, Opened},
         reply::Attachment,
     },
+    settings::{ListedTheme, SettingsRead},
 };
 
 /// The program around the interface.
 pub(super) struct TerminalHost {
     pub(super) options: Options,
+    pub(super) settings: Arc<Settings>,
+    pub(super) flags: InterfaceFlags,
+    /// Whether prompts are kept, by the settings as they were read last.
+    pub(super) keeps_history: AtomicBool,
     pub(super) environment: Environment,
     pub(super) cwd: AbsPath,
     pub(super) system: Arc<dyn System>,
@@ -34,11 +54,17 @@ pub(super) struct TerminalHost {
 
 impl TerminalHost {
     fn keeps_history(&self) -> bool {
-        self.options.client.interface.switches.history
+        self.keeps_history.load(Ordering::Relaxed)
+    }
+
+    /// Formats an error for the user, without its secrets.
+    fn shown(&self, error: &anyhow::Error) -> String {
+        self.environment.redactor().shown(&format!("{error:#}"))
     }
 
     fn path(&self, given: &str) -> Result<AbsPath, String> {
-        let given = given.strip_prefix("file://").unwrap_or(given);
+        let of_address = agent::file_uri_path(given);
+        let given = of_address.as_deref().unwrap_or(given);
         let path = match (given.strip_prefix("~/"), self.environment.get("HOME")) {
             (Some(rest), Some(home)) => std::path::Path::new(home).join(rest),
             _ => given.into(),
@@ -89,6 +115,10 @@ impl Host for TerminalHost {
         }
     }
 
+    async fn keep_scope(&self, everywhere: bool) -> Result<(), String> {
+        remembered::keep(&self.options, Remembered { everywhere }).await
+    }
+
     async fn clipboard(&self) -> Result<Clip, String> {
         clipboard::read(self.system.as_ref(), &self.environment, &self.cwd).await
     }
@@ -118,6 +148,20 @@ impl Host for TerminalHost {
         Ok(path.to_string())
     }
 
+    async fn key_sources(&self) -> HashMap<String, String> {
+        let system = Arc::clone(&self.system);
+        let values = Values::new(self.environment.clone(), system, &self.options.directories);
+        // Without the file of secrets, the variables are still known.
+        let stores = values.stores().await.unwrap_or_default();
+        let custom = self.options.providers.custom.keys().map(String::as_str);
+        let source = |name: &str| {
+            let provider = providers::provider(&self.options, name)?;
+            let source = providers::key_source(name, provider, &self.environment, &stores)?;
+            Some((name.to_owned(), source.name().to_owned()))
+        };
+        ["openai", "anthropic", "gemini"].into_iter().chain(custom).filter_map(source).collect()
+    }
+
     async fn set_default_model(&self, id: &str) -> Result<String, String> {
         let file = crate::config::user_path(&self.options.directories);
         let value = serde_json::Value::from(id);
@@ -125,6 +169,34 @@ impl Host for TerminalHost {
             .await
             .map_err(|error| error.to_string())?;
         Ok(format!("{id} is now the model of new sessions (agent.default_model in {file})"))
+    }
+
+    async fn settings(&self) -> Result<SettingsRead, String> {
+        let snapshot = self.settings.read(&self.cwd).await.map_err(|error| self.shown(&error))?;
+        let options = appearance::of(&snapshot.options, &self.environment, self.flags, &self.cwd).await;
+        let (options, _) = options.map_err(|error| self.shown(&error))?;
+        self.keeps_history.store(snapshot.options.client.interface.switches.history, Ordering::Relaxed);
+        Ok(SettingsRead { settings: settings::all(&snapshot, &self.environment, self.flags), options })
+    }
+
+    async fn change_setting(&self, name: &str, value: Option<&[String]>) -> Result<String, String> {
+        // The list has no others, and the interface's are the only ones that it can put in force.
+        if !name.starts_with("ui.") {
+            return Err(format!("{name} is no setting of the interface; write tiller settings set {name}"));
+        }
+        let context =
+            SettingsContext { settings: &self.settings, environment: &self.environment, cwd: &self.cwd };
+        let to = SettingsTo::default();
+        let done = match value {
+            Some(words) => context.set(name, words, &to).await,
+            None => context.unset(name, &to).await,
+        };
+        let done = done.map_err(|error| self.shown(&error))?;
+        Ok(done.text().split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    async fn themes(&self) -> Result<Vec<ListedTheme>, String> {
+        themes::all(&self.options.directories).await
     }
 
     async fn edit(&self, text: &str) -> Result<String, String> {

@@ -5,6 +5,8 @@ mod clipboard;
 mod history;
 mod host;
 mod panics;
+mod remembered;
+mod settings;
 
 use crate::{
     answer::Console,
@@ -13,6 +15,7 @@ use crate::{
     limits,
     opening::Opening,
     options::{Options, ScreenChoice},
+    settings::Settings,
     signals,
     wiring::{self, App},
 };
@@ -20,10 +23,11 @@ use agent::{Runtime, SessionEvent, SessionId};
 use anyhow::Result;
 use host::TerminalHost;
 use panics::Panics;
-use std::sync::Arc;
+use settings::InterfaceFlags;
+use std::sync::{Arc, atomic::AtomicBool};
 use system::AbsPath;
 use tui::{
-    app::FirstMessage,
+    app::{AppOptions, FirstMessage},
     driver::reply::Attachment,
     run::{RunError, Start},
     terminal::device::restore,
@@ -50,6 +54,7 @@ pub(crate) struct InterfaceOptions {
 pub(crate) struct Connected<'a> {
     pub(crate) app: &'a App,
     pub(crate) options: &'a Options,
+    pub(crate) settings: &'a Arc<Settings>,
     pub(crate) cwd: &'a AbsPath,
     pub(crate) environment: &'a Environment,
 }
@@ -64,16 +69,21 @@ pub(crate) async fn run(
     connected: Connected<'_>,
     console: &Console,
 ) -> Result<Exit> {
-    let Connected { app, options: settings, cwd, environment } = connected;
+    let Connected { app, options: resolved, settings, cwd, environment } = connected;
     let runtime = Arc::clone(&app.runtime);
-    let (app_options, terminal) = appearance::of(settings, environment, &options, cwd)?;
+    let flags = InterfaceFlags::of(&options);
+    let (app_options, terminal) = appearance::of(resolved, environment, flags, cwd).await?;
+    let app_options = AppOptions { everywhere: remembered::read(resolved).await.everywhere, ..app_options };
     // A session that does not exist is an error of the command line.
     let stored = options.session.find(&runtime, cwd).await?;
     let host = TerminalHost {
-        options: settings.clone(),
+        keeps_history: AtomicBool::new(resolved.client.interface.switches.history),
+        options: resolved.clone(),
+        settings: Arc::clone(settings),
+        flags,
         environment: environment.clone(),
         cwd: cwd.clone(),
-        system: wiring::local_system(settings),
+        system: wiring::local_system(resolved),
         runtime: Arc::clone(&runtime),
         opening: options.session,
         stored,
@@ -88,7 +98,7 @@ pub(crate) async fn run(
     };
     signals::end_in_order();
     // For an end that does not wait for the terminal's thread.
-    let _restored = signals::before_exit(restore);
+    let _restored = signals::before_exit(|| drop(restore()));
     let mut exit = Exit::Ok;
     let stop = async { exit = signals::next().await };
     let last = tui::run::run(Arc::clone(&runtime), Arc::new(host), start, messages, stop).await;

@@ -11,16 +11,15 @@ use crate::{
 use std::{
     io::Write as _,
     panic::PanicHookInfo,
-    sync::{Mutex, MutexGuard, Once, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
 };
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tui::terminal::device::restore;
+use tui::{client::messages::Messages, terminal::device::restore};
 
 /// What is kept while the interface has the terminal.
 static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
 
 struct Kept {
-    interface: UnboundedSender<String>,
+    interface: Arc<Messages>,
     /// The text of the last panic.
     last: Option<String>,
 }
@@ -32,13 +31,12 @@ pub(super) struct Panics {
 
 impl Panics {
     /// Returns the guard, and the messages for the interface.
-    pub(super) fn keep() -> (Self, UnboundedReceiver<String>) {
+    pub(super) fn keep() -> (Self, Arc<Messages>) {
         static HOOK: Once = Once::new();
-        let (interface, messages) = unbounded_channel();
-        let lines = interface.clone();
+        let messages = Arc::new(Messages::default());
+        let (interface, lines) = (Arc::clone(&messages), Arc::clone(&messages));
         let diverted = streams::divert_stderr(move |line| {
-            // An interface that has ended shows nothing.
-            let _ = lines.send(line.strip_prefix("tiller: ").unwrap_or(line).to_owned());
+            lines.push(line.strip_prefix("tiller: ").unwrap_or(line));
         });
         *kept() = Some(Kept { interface, last: None });
         HOOK.call_once(|| {
@@ -67,11 +65,13 @@ impl Drop for Panics {
     fn drop(&mut self) {
         let last = self.stop();
         if std::thread::panicking() {
-            restore();
+            let session = restore();
             let text = last.unwrap_or_default();
             // The exit code says it too.
             let _ = writeln!(streams::stderr(), "tiller: {text}\nThis is a defect, please report it.");
-            // Before the watcher prints its line.
+            if let Some(id) = session {
+                let _ = writeln!(streams::stderr(), "The session is stored: tiller --session {id}");
+            }
             streams::finish_stderr(limits::LAST_WRITES);
         }
     }
@@ -87,8 +87,7 @@ fn keep(panic: &PanicHookInfo<'_>) -> bool {
     let Some(Kept { interface, last }) = &mut *kept else { return false };
     let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
     let text = agent::one_line(&format!("{}{place}", agent::panic_text(panic.payload())));
-    // An interface that has ended shows nothing.
-    let _ = interface.send(format!("internal error, please report it: {text}"));
+    interface.push(&format!("internal error, please report it: {text}"));
     *last = Some(text);
     true
 }

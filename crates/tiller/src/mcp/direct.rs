@@ -412,6 +412,6 @@ impl AnyCall for Call {
             Err(why) => (why, true),
         };
         let result = ToolResult { text, images: Vec::new(), is_error };
-        Ok(ToolOutput { result, shown: None, title: None, events: Vec::new() })
+        Ok(ToolOutput { result, ..ToolOutput::default() })
     }
 }

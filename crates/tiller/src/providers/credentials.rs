@@ -21,6 +21,14 @@ pub(crate) enum KeySource {
 }
 
 impl KeySource {
+    /// The name of the variable, or the word for the store.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Variable(name) => name,
+            Self::Stored(store) => store.word(),
+        }
+    }
+
     /// The text for it in the output of commands.
     pub(crate) fn text(&self) -> String {
         match self {

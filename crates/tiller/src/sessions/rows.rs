@@ -1,7 +1,7 @@
 //! Sessions and messages that were found, for programs.
 
 use crate::{answer::rfc3339, args::ExportFormat};
-use agent::{SearchHit, SessionId, SessionRecord};
+use agent::{Cost, SearchHit, SessionId, SessionRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,6 +24,14 @@ pub(crate) struct SessionRow {
     created_at: String,
     /// When it last changed, as RFC 3339.
     updated_at: String,
+    /// What git had checked out when it was last used: a branch, or the beginning of a commit in
+    /// parentheses; null if nothing or not known.
+    branch: Option<String>,
+    /// The turns it has begun.
+    turns: u64,
+    /// The cost of its tokens and those of its subagents in US dollars, as far as their price is
+    /// known; null if no price is.
+    cost_usd: Option<f64>,
     /// Whether it is archived.
     archived: bool,
 }
@@ -39,6 +47,9 @@ impl SessionRow {
             permission_mode: record.controls.permission_mode.id(),
             created_at: rfc3339(record.times.created_at),
             updated_at: rfc3339(record.times.updated_at),
+            branch: record.branch.clone(),
+            turns: record.totals.turns,
+            cost_usd: record.totals.cost.map(Cost::dollars),
             archived: record.archived,
         }
     }

@@ -40,11 +40,21 @@ pub(crate) async fn as_json(
         let page = runtime.events(id, after).await?;
         let Some((last, _)) = page.last() else { return Ok(()) };
         after = *last;
-        for (seq, event) in page {
+        for (seq, mut event) in page {
+            place_colours(&mut event, redactor);
             let Some(mut line) = store::exported::to_json(event) else { continue };
             line["seq"] = json!(seq);
             writeln!(out, "{}", redactor.json_line(line))?;
         }
+    }
+}
+
+/// Keeps the colours of a result with its text if secrets are removed from that.
+fn place_colours(event: &mut SessionEvent, redactor: &Redactor) {
+    if let SessionEvent::ToolCall(call) = event
+        && let Some(result) = call.result.as_ref().filter(|_| !call.colours.is_empty())
+    {
+        call.colours = call.colours.replaced(&result.text, &redactor.redact(&result.text));
     }
 }
 

@@ -135,7 +135,10 @@ impl Follower {
         let still = more.kept(read.project.as_ref());
         (*past, *files) = (more, read);
         let before = self.last_snapshot();
-        let changed: BTreeSet<String> = before.changed_names(&snapshot).difference(&still).cloned().collect();
+        let mut changed: BTreeSet<String> =
+            before.changed_names(&snapshot).difference(&still).cloned().collect();
+        // The interface has its own, which are no session's.
+        changed.retain(|name| !name.starts_with("ui."));
         if !changed.is_empty() {
             let title = "Settings changed and now apply".to_owned();
             self.notify(Severity::Info, title, Some(list(&changed)));

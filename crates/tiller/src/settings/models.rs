@@ -77,6 +77,14 @@ impl Models for SessionModels {
         self.now().default_id().await
     }
 
+    async fn look_again(&self) {
+        self.now().look_again().await;
+    }
+
+    fn without_key(&self) -> Vec<ModelInfo> {
+        self.now().without_key()
+    }
+
     fn credentials(&self, id: &str) -> Credentials {
         self.now().credentials(id)
     }

@@ -6,6 +6,7 @@ use crate::{
     config::{self, Item, Takes},
     failure::{Failure, Kind},
     table::Table,
+    themes,
 };
 use agent::Models as _;
 use anyhow::Result;
@@ -60,6 +61,7 @@ impl SettingsContext<'_> {
         let (words, open) = match takes {
             Takes::Flag | Takes::Word(_) | Takes::List(Item::Word(_)) => (rows::choices(takes), false),
             Takes::Model => (self.models().await?, true),
+            Takes::Theme => (self.themes().await?, false),
             Takes::List(Item::Tool | Item::ToolPattern) => (agent::tool_names(), true),
             _ => (Vec::new(), true),
         };
@@ -96,6 +98,12 @@ impl SettingsContext<'_> {
         let options = self.settings.read(self.cwd).await?.options;
         let catalog = self.settings.catalog(&options);
         Ok(catalog.list().into_iter().map(|model| model.id).collect())
+    }
+
+    /// Returns the names of the themes, also of those that cannot be used.
+    async fn themes(&self) -> Result<Vec<String>> {
+        let themes = themes::all(self.directories()).await.map_err(|why| Failure::new(Kind::Config, why))?;
+        Ok(themes.into_iter().map(|theme| theme.name).collect())
     }
 
     pub(super) fn examples(&self, topic: Option<&str>) -> Result<Answer> {

@@ -2,7 +2,7 @@
 
 use super::{SettingsContext, answer};
 use crate::{
-    answer::Answer,
+    answer::{Answer, Console},
     args::SettingsFileChoice,
     config::SettingsFile,
     editor,
@@ -32,8 +32,8 @@ pub(crate) struct Edited {
 }
 
 impl SettingsContext<'_> {
-    pub(super) async fn edit(&self, choice: SettingsFileChoice) -> Result<Answer> {
-        if !self.console.may_ask() {
+    pub(super) async fn edit(&self, console: &Console, choice: SettingsFileChoice) -> Result<Answer> {
+        if !console.may_ask() {
             return Err(Failure::new(Kind::Usage, "an editor needs a terminal")
                 .hint("without one, change single settings")
                 .next("tiller settings set KEY VALUE")
@@ -54,7 +54,7 @@ impl SettingsContext<'_> {
                 return Ok(answer(&body, "Nothing was changed.\n"));
             }
             let changed = SettingsFile { path: target.path.clone(), text };
-            let Err(problem) = self.check(&changed).await else {
+            let Err(problem) = self.check(&changed, None).await else {
                 self.replace(&target, &changed).await?;
                 let body = Edited { file: target.path.to_string(), changed: true };
                 return Ok(answer(&body, format!("The settings are in {}.\n", target.path)));

@@ -5,6 +5,7 @@ mod choices;
 mod edit;
 mod examples;
 mod files;
+mod interface;
 mod rows;
 mod show;
 mod write;
@@ -15,6 +16,7 @@ mod tests;
 pub(crate) use choices::{ExampleList, OptionList};
 pub(crate) use edit::Edited;
 pub(crate) use files::{PathList, ShownConfig};
+pub(crate) use rows::{choices, display};
 pub(crate) use show::{SettingAnswer, SettingList};
 pub(crate) use write::{Applied, SetAnswer, UnsetAnswer};
 
@@ -35,14 +37,17 @@ use system::AbsPath;
 
 /// What the commands work on.
 pub(crate) struct SettingsContext<'a> {
-    pub(crate) console: &'a Console,
     pub(crate) settings: &'a Arc<Settings>,
     pub(crate) environment: &'a Environment,
     pub(crate) cwd: &'a AbsPath,
 }
 
 /// Runs a command of `tiller settings`, except `doctor`.
-pub(crate) async fn run(context: &SettingsContext<'_>, command: SettingsCommand) -> Result<Exit> {
+pub(crate) async fn run(
+    console: &Console,
+    context: &SettingsContext<'_>,
+    command: SettingsCommand,
+) -> Result<Exit> {
     let answer = match command {
         SettingsCommand::List { prefix, set, from } => context.list(prefix.as_deref(), set, &from).await?,
         SettingsCommand::Get { name, from } => context.get(&name, &from).await?,
@@ -51,14 +56,18 @@ pub(crate) async fn run(context: &SettingsContext<'_>, command: SettingsCommand)
         SettingsCommand::Apply { stdin_json: _, to } => context.apply(&to).await?,
         SettingsCommand::Options { name } => context.options(&name).await?,
         SettingsCommand::Examples { topic } => context.examples(topic.as_deref())?,
-        SettingsCommand::Edit { to } => context.edit(to).await?,
+        SettingsCommand::Edit { to } => context.edit(console, to).await?,
         SettingsCommand::Doctor => unreachable!("the dispatch runs the doctor"),
     };
-    context.console.print(answer)
+    console.print(answer)
 }
 
 /// Runs a command of `tiller config`.
-pub(crate) async fn run_config(context: &SettingsContext<'_>, command: ConfigCommand) -> Result<Exit> {
+pub(crate) async fn run_config(
+    console: &Console,
+    context: &SettingsContext<'_>,
+    command: ConfigCommand,
+) -> Result<Exit> {
     let answer = match command {
         ConfigCommand::Show { all } => context.show(all).await?,
         ConfigCommand::Paths => context.paths()?,
@@ -74,7 +83,7 @@ pub(crate) async fn run_config(context: &SettingsContext<'_>, command: ConfigCom
         ConfigCommand::Set { name, value, to } => context.set(&name, &value, &to).await?,
         ConfigCommand::Unset { name, to } => context.unset(&name, &to).await?,
     };
-    context.console.print(answer)
+    console.print(answer)
 }
 
 /// Returns the text of the schema file.

@@ -90,7 +90,7 @@ impl SettingRow {
 }
 
 /// Returns the words that a setting takes, if there are only some.
-pub(super) fn choices(takes: Takes) -> Vec<String> {
+pub(crate) fn choices(takes: Takes) -> Vec<String> {
     match takes {
         Takes::Flag => vec!["true".to_owned(), "false".to_owned()],
         Takes::Word(words) | Takes::List(config::Item::Word(words)) => {
@@ -101,7 +101,7 @@ pub(super) fn choices(takes: Takes) -> Vec<String> {
 }
 
 /// Formats the value that applies as in a settings file, or the default in words.
-pub(super) fn display(state: &SettingState) -> String {
+pub(crate) fn display(state: &SettingState) -> String {
     match (state.value(), config::description(state.key).default) {
         (Some(value), _) => value.to_string(),
         (None, DefaultValue::Described(words)) => format!("({words})"),

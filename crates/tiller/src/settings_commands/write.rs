@@ -1,6 +1,6 @@
 //! `settings set`, `unset` and `apply`: change a settings file, checked before it is replaced.
 
-use super::{SettingsContext, answer, checked_name, plain_name, rows::SettingRow};
+use super::{SettingsContext, answer, checked_name, interface, plain_name, rows::SettingRow};
 use crate::{
     answer::Answer,
     args::{SettingsFileChoice, SettingsTo},
@@ -132,7 +132,8 @@ impl SettingsContext<'_> {
         Target { path, project: choice.project }
     }
 
-    pub(super) async fn set(&self, name: &str, words: &[String], to: &SettingsTo) -> Result<Answer> {
+    /// Writes a setting into a settings file.
+    pub(crate) async fn set(&self, name: &str, words: &[String], to: &SettingsTo) -> Result<Answer> {
         let name = checked_name(name)?;
         let target = self.target(to.file);
         let key = config::key_of(name).expect("the name was checked");
@@ -174,7 +175,8 @@ impl SettingsContext<'_> {
         Ok(answer(&body, text))
     }
 
-    pub(super) async fn unset(&self, name: &str, to: &SettingsTo) -> Result<Answer> {
+    /// Removes a setting from a settings file.
+    pub(crate) async fn unset(&self, name: &str, to: &SettingsTo) -> Result<Answer> {
         let name = checked_name(name)?;
         let target = self.target(to.file);
         let mut file = target.read()?;
@@ -228,7 +230,8 @@ impl SettingsContext<'_> {
             }
         }
         if rejected.is_empty() && !applied.is_empty() {
-            self.check(&file).await?;
+            let names: Vec<_> = applied.iter().map(|row| row.key.as_str()).collect();
+            self.check(&file, Some(&names)).await?;
             if !to.dry_run {
                 self.replace(&target, &file).await?;
             }
@@ -275,9 +278,11 @@ impl SettingsContext<'_> {
         }
     }
 
-    /// Checks that the settings of this directory can be used with a changed file.
-    pub(super) async fn check(&self, changed: &SettingsFile) -> Result<()> {
-        self.settings.preview(self.cwd, changed).await.map(drop)
+    /// Checks that the settings of this directory can be used with a changed file. `names` are the
+    /// settings that changed, if not all may have.
+    pub(super) async fn check(&self, changed: &SettingsFile, names: Option<&[&str]>) -> Result<()> {
+        let preview = self.settings.preview(self.cwd, changed).await?;
+        interface::check(&preview.options, names).await
     }
 
     /// Checks a changed file, writes it unless this is a trial, and returns the state of a setting
@@ -290,6 +295,7 @@ impl SettingsContext<'_> {
         name: &str,
     ) -> Result<config::SettingState> {
         let preview = self.settings.preview(self.cwd, file).await?;
+        interface::check(&preview.options, Some(&[name])).await?;
         if dry_run {
             let states = config::states(&preview.effective, self.environment, self.directories());
             return Ok(config::state(states, name).expect("the name was checked"));
@@ -342,7 +348,13 @@ pub(super) fn typed(key: &Key, words: &[String]) -> Result<Value> {
         Takes::List(_) => json!([word]),
         Takes::Flag => word.parse::<bool>().map_or_else(|_| json!(word), |flag| json!(flag)),
         Takes::Count | Takes::CountOrZero | Takes::Percent | Takes::Seconds { .. } => number(),
-        Takes::Text | Takes::Model | Takes::Url | Takes::Address | Takes::Variable | Takes::Word(_) => {
+        Takes::Text
+        | Takes::Theme
+        | Takes::Model
+        | Takes::Url
+        | Takes::Address
+        | Takes::Variable
+        | Takes::Word(_) => {
             json!(word)
         }
     })

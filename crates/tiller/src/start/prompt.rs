@@ -16,12 +16,16 @@ use crate::{
     interface::{self, Connected, InterfaceOptions},
     opening::{Opening, Overrides, SessionChoice},
     options::{Options, ScreenChoice},
+    settings::Settings,
     streams,
     wiring::{self, App, SessionStorage},
 };
 use agent::{Credentials, Models as _, SessionId};
 use anyhow::Result;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use system::{AbsPath, LoginShell, System};
 use tui::driver::reply::Attachment;
 
@@ -149,8 +153,13 @@ async fn open_interface(
         }),
         no_animation: args.no_animation,
     };
-    let connected =
-        Connected { app: &started.app, options: &started.options, cwd: &started.cwd, environment };
+    let connected = Connected {
+        app: &started.app,
+        options: &started.options,
+        settings: &started.settings,
+        cwd: &started.cwd,
+        environment,
+    };
     interface::run(wanted, connected, console).await
 }
 
@@ -169,6 +178,7 @@ fn flag_of_headless(args: &PrintArgs) -> Option<&'static str> {
 struct Started {
     app: App,
     options: Options,
+    settings: Arc<Settings>,
     cwd: AbsPath,
     session: Opening,
     images: Vec<Attachment>,
@@ -233,7 +243,7 @@ impl Started {
         let storage = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
         let providers = Extensions::new(&settings, &options, environment).tool_providers();
         let app = wiring::wire(&settings, &options, storage, providers)?;
-        Ok(Self { app, options, cwd, session, images, other_models })
+        Ok(Self { app, options, settings, cwd, session, images, other_models })
     }
 }
 
@@ -296,6 +306,6 @@ async fn with_model(
 }
 
 /// Returns the system that reads the files of flags.
-fn files() -> std::sync::Arc<dyn System> {
+fn files() -> Arc<dyn System> {
     wiring::local(Vec::new(), Vec::new(), LoginShell::default())
 }

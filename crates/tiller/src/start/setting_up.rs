@@ -32,7 +32,8 @@ pub(super) async fn settings(
     }
     let cwd = environment::current_dir()?;
     let settings = &Settings::new(environment, &cwd, Flags::default())?;
-    settings_commands::run(&SettingsContext { console, settings, environment, cwd: &cwd }, command).await
+    let context = SettingsContext { settings, environment, cwd: &cwd };
+    settings_commands::run(console, &context, command).await
 }
 
 pub(super) async fn config(
@@ -42,8 +43,8 @@ pub(super) async fn config(
 ) -> Result<Exit> {
     let cwd = environment::current_dir()?;
     let settings = &Settings::new(environment, &cwd, Flags::default())?;
-    settings_commands::run_config(&SettingsContext { console, settings, environment, cwd: &cwd }, command)
-        .await
+    let context = SettingsContext { settings, environment, cwd: &cwd };
+    settings_commands::run_config(console, &context, command).await
 }
 
 pub(super) async fn setup(console: &Console, environment: &Environment, args: &SetupArgs) -> Result<Exit> {

@@ -63,15 +63,14 @@ impl App {
                 list.picker.paste(text);
                 return self.list_changed();
             }
-            Overlay::Transcript(_) | Overlay::Keys(_) => return Vec::new(),
+            Overlay::Transcript(_) | Overlay::Keys(_) | Overlay::Binding(_) => return Vec::new(),
         }
         if self.asks.has_focus() {
             self.asks.paste(text, self.now);
             return Vec::new();
         }
-        // A dropped file arrives as its pasted path.
-        if let Some(path) = dropped(text.trim()).filter(|path| is_image(path)) {
-            return vec![Effect::Request(Request::Dropped { path, text: text.to_owned() })];
+        if let Some(effects) = self.drop_files(text) {
+            return effects;
         }
         self.composer.paste(text);
         if text.len() >= MAX_PASTE {
@@ -85,7 +84,7 @@ impl App {
 
     fn situation(&self) -> Situation {
         let place = match &self.overlay {
-            Overlay::List(_) => Place::Picker,
+            Overlay::List(_) | Overlay::Binding(_) => Place::Picker,
             Overlay::Transcript(_) | Overlay::Keys(_) => Place::Transcript,
             Overlay::Work(_) => Place::Agents,
             Overlay::None if self.asks.has_focus() => self.asks.place(),
@@ -112,6 +111,9 @@ impl App {
             return self.take_over().into_iter().collect();
         }
         self.taking_over = None;
+        if let Overlay::Binding(_) = self.overlay {
+            return self.pressed_for_binding(key);
+        }
         let leaving = self.leaving.take();
         let situation = self.situation();
         if self.typed_into_search(key) {
@@ -157,7 +159,7 @@ impl App {
                     return self.list_changed();
                 }
             }
-            (Overlay::Transcript(_) | Overlay::Work(_) | Overlay::Keys(_), _) => {}
+            (Overlay::Transcript(_) | Overlay::Work(_) | Overlay::Keys(_) | Overlay::Binding(_), _) => {}
             (Overlay::None, Place::Composer | Place::Search) => {
                 self.composer.key(key);
             }
@@ -192,8 +194,9 @@ impl App {
         match place {
             Place::Composer | Place::Search => self.in_composer(action),
             Place::Permission | Place::Reason | Place::Question => {
-                let answered = self.asks.act(action, self.now);
-                answered.map(|(id, answer)| Effect::Answer(id, answer)).into_iter().collect()
+                let Some((id, answer)) = self.asks.act(action, self.now) else { return Vec::new() };
+                self.plain.withdraw(id);
+                vec![Effect::Answer(id, answer)]
             }
             Place::Picker => self.in_list(action),
             Place::Agents => self.in_work(action),
@@ -242,6 +245,9 @@ impl App {
 
     /// Clears the draft; without one cancels the turn; without a turn quits when pressed twice.
     fn interrupt(&mut self, leaving: Option<Duration>) -> Vec<Effect> {
+        if let Overlay::List(_) = self.overlay {
+            return self.close_list().map(|closed| self.unpreview_theme(&closed)).unwrap_or_default();
+        }
         if !matches!(self.overlay, Overlay::None) {
             self.overlay = Overlay::None;
             return self.screen_of_overlay();
@@ -340,59 +346,6 @@ impl App {
             Err(error) => {
                 self.fail(&error);
             }
-        }
-    }
-}
-
-/// Returns the path of a dropped file: one word of a shell, quoted or with backslashes, or a line
-/// that is an absolute path with blanks in it.
-fn dropped(text: &str) -> Option<String> {
-    let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
-    if let Some(path) = quoted('\'').or_else(|| quoted('"')) {
-        return (!path.contains('\n')).then(|| path.to_owned());
-    }
-    // A slash command, such as `/image dot.png`, has no second slash in its first word.
-    let first = text.split(' ').next().unwrap_or_default();
-    let absolute = first.starts_with(['/', '~']) && first[1..].contains('/');
-    let with_blanks = absolute && !text.contains(['\n', '\\']);
-    let mut path = String::new();
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => path.push(characters.next()?),
-            ' ' if with_blanks => path.push(' '),
-            space if space.is_whitespace() => return None,
-            character => path.push(character),
-        }
-    }
-    Some(path)
-}
-
-fn is_image(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    let known = [".png", ".jpg", ".jpeg", ".gif", ".webp"].iter().any(|end| path.ends_with(end));
-    known && (path.starts_with(['/', '~', '.']) || path.starts_with("file://"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_dropped_file_is_one_word_of_a_shell() {
-        for (text, path) in [
-            ("/a/b.png", Some("/a/b.png")),
-            ("'/a/my shot.png'", Some("/a/my shot.png")),
-            ("\"/a/my shot.png\"", Some("/a/my shot.png")),
-            ("/a/my\\ shot.png", Some("/a/my shot.png")),
-            ("/a/my shot.png", Some("/a/my shot.png")),
-            ("~/my shot.png", Some("~/my shot.png")),
-            ("./my shot.png", None),
-            ("/image dot.png", None),
-            ("see /a/b.png", None),
-            ("/a/b.png\n/a/c.png", None),
-        ] {
-            assert_eq!(dropped(text).as_deref(), path, "{text:?}");
         }
     }
 }

@@ -10,6 +10,8 @@ pub enum UiCommand {
     Screen,
     /// Changes the theme.
     Theme,
+    /// Shows and changes the settings of the interface.
+    Settings,
     /// Shows the keys.
     Keys,
     /// Lists sessions.
@@ -54,9 +56,15 @@ const fn entry(
     Entry { command, name, hint, does }
 }
 
-const COMMANDS: [Entry; 16] = [
+const COMMANDS: [Entry; 17] = [
     entry(UiCommand::Screen, "screen", Some("inline|full|plain"), "Change how the interface is drawn."),
     entry(UiCommand::Theme, "theme", Some("NAME"), "Change the colours."),
+    entry(
+        UiCommand::Settings,
+        "settings",
+        Some("KEY VALUE"),
+        "Show and change the settings of the interface.",
+    ),
     entry(UiCommand::Keys, "keys", None, "Show the keys."),
     entry(UiCommand::Sessions, "sessions", Some("WORDS"), "List and open sessions."),
     entry(UiCommand::New, "new", None, "Begin a new session."),

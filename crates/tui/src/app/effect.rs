@@ -3,7 +3,7 @@
 use crate::{
     client::asks::{Answer, AskId},
     driver::request::Request,
-    screens::frame::Screen,
+    screens::{frame::Screen, terminal::Switches},
 };
 
 /// What the interface wants done.
@@ -23,6 +23,8 @@ pub enum Effect {
     Edit(String),
     /// Draw another kind of screen.
     Screen(Screen),
+    /// Use the terminal as the settings say now.
+    Switches(Switches),
     /// Name the session in the terminal's title.
     Title(String),
     /// Ask for the colour of the terminal's background.

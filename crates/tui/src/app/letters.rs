@@ -30,6 +30,9 @@ impl App {
     }
 
     fn open_letter(&mut self, letter: Letter) -> Vec<Effect> {
+        if let Letter::Event(_) | Letter::Asked(..) = letter {
+            self.plain.answered();
+        }
         match letter {
             Letter::Event(event) => self.event(&event),
             Letter::Asked(id, asked) => {
@@ -37,9 +40,9 @@ impl App {
                     Asked::Permission(_) => Occasion::Permission,
                     Asked::Question(_) => Occasion::Question,
                 };
-                match self.options.screen {
-                    Screen::Plain => self.plain.ask(id, *asked),
-                    Screen::Inline | Screen::Full => self.asks.push(id, *asked),
+                self.plain.ask(id, (*asked).clone());
+                if self.options.screen != Screen::Plain {
+                    self.asks.push(id, *asked);
                 }
                 let long = self.turn_is_long();
                 self.notify(occasion, long)
@@ -58,6 +61,11 @@ impl App {
         let ran_for = session.turn.map(|turn| self.now.saturating_sub(turn.since));
         session.apply(event, self.replaying, self.now);
         self.transcript.apply_at(event, (!self.replaying).then_some(self.now));
+        if let (SessionEvent::UserMessage { content, .. }, Screen::Plain) = (event, self.options.screen)
+            && self.plain.was_typed(content)
+        {
+            self.feed.leave_out(self.transcript.cells().len().saturating_sub(1));
+        }
         if let SessionEvent::Commands(_) = event {
             self.set_commands();
         }
@@ -81,13 +89,19 @@ impl App {
         turn.is_some_and(|turn| self.now.saturating_sub(turn.since) >= LONG_TURN)
     }
 
-    /// Notifies the user, who may be elsewhere if the terminal has no focus or the turn was long.
+    /// Notifies the user, who may be elsewhere if the terminal has no focus or the turn was long. In
+    /// plain mode, where nothing says whether it has the focus, always if something waits.
     fn notify(&self, occasion: Occasion, long: bool) -> Vec<Effect> {
-        let wanted = self.options.notify && (long || !self.focused);
+        let waits = matches!(occasion, Occasion::Permission | Occasion::Question);
+        let elsewhere = long || !self.focused || (waits && self.options.screen == Screen::Plain);
+        let wanted = self.options.notify && elsewhere;
         if wanted { vec![Effect::Notify(occasion)] } else { Vec::new() }
     }
 
     fn reply(&mut self, reply: Reply) -> Vec<Effect> {
+        if !matches!(reply, Reply::Inserted(_) | Reply::Files(_) | Reply::History(_)) {
+            self.plain.answered();
+        }
         match reply {
             Reply::Opened(opened) => return self.opened(*opened),
             Reply::Replayed => {
@@ -117,9 +131,12 @@ impl App {
                 }
                 self.drop_images();
             }
-            Reply::Models(models) => self.models_listed(models),
-            Reply::Sessions(sessions) => self.sessions_listed(sessions),
+            Reply::Models { models, complete } => self.models_listed(models, complete),
+            Reply::Sessions { sessions, more } => return self.sessions_listed(sessions, more),
+            Reply::Glance(id, glance) => self.glanced(id, glance),
             Reply::Turns(turns) => self.turns_listed(&turns),
+            Reply::Settings(why, read) => return self.settings_read(why, *read),
+            Reply::Themes(purpose, themes) => return self.themes_listed(purpose, themes),
             Reply::SubagentTranscript(events) => return self.show_subagent(&events),
             Reply::Files(files) => {
                 let sources = self.composer.sources().clone();
@@ -154,11 +171,8 @@ impl App {
         self.page = View::default();
         self.waiting.take_all();
         let new = opened.new;
-        if !self.options.look.roots.is_empty() {
-            self.options.look.roots =
-                [opened.cwd.clone()].into_iter().chain(opened.state.additional_directories.clone()).collect();
-        }
         self.session = Some(SessionView::new(opened, self.now));
+        self.link_files();
         self.set_commands();
         if again {
             self.tell(if new { "a new session" } else { "the session is open" });

@@ -4,7 +4,10 @@
 //! It performs no I/O and reads no clock, so that tests can play any order of keys and events.
 
 mod act;
+mod appearance;
+mod binding;
 pub mod commands;
+mod dropped;
 pub mod effect;
 mod letters;
 mod lists;
@@ -12,10 +15,12 @@ mod plain;
 mod reading;
 mod send;
 pub mod session;
+mod settings;
 mod slips;
 mod status;
 #[cfg(test)]
 mod tests;
+mod themes;
 mod view;
 mod waiting;
 mod work;
@@ -24,15 +29,17 @@ use crate::{
     composer::Composer,
     driver::reply::Attachment,
     highlight::Highlighter,
-    keys::{Bindings, KeyReader},
-    limits::{MESSAGE_TIME, NOTIFIED_TITLE},
+    keys::KeyReader,
+    limits::{MESSAGE_TIME, NOTIFIED_TITLE, PROBLEM_TIME},
     look::Look,
+    options::AppOptions,
     panel::AskQueue,
     screens::frame::Screen,
     theme::{Background, Role},
     transcript::{Feed, Transcript, rows::Paint, view::View},
 };
 use agent::SessionId;
+use binding::Binding;
 use effect::{Effect, Occasion};
 use lists::List;
 use reading::Reading;
@@ -49,28 +56,12 @@ pub struct FirstMessage {
     pub images: Vec<Attachment>,
 }
 
-/// How the interface looks and behaves, from the user's settings.
-#[derive(Debug, Clone)]
-pub struct AppOptions {
-    /// Theme, width and measure.
-    pub look: Look,
-    /// The keys.
-    pub bindings: Bindings,
-    /// How the interface is drawn.
-    pub screen: Screen,
-    /// Whether Enter sends a message to the running turn; otherwise after it.
-    pub enter_steers: bool,
-    /// Whether signs of progress move.
-    pub animation: bool,
-    /// Whether the user is notified.
-    pub notify: bool,
-    /// A line that plain mode begins with: why it was chosen.
-    pub plain_because: Option<String>,
-}
-
 /// The state of the interface.
 pub struct App {
+    /// What is in force.
     options: AppOptions,
+    /// What the settings said when they were read last.
+    settled: AppOptions,
     rows: u16,
     now: Duration,
     /// The time of day in milliseconds since the epoch.
@@ -120,6 +111,8 @@ enum Overlay {
     None,
     /// A list to choose from.
     List(Box<List>),
+    /// The next keys are bound to an action.
+    Binding(Box<Binding>),
     /// The transcript.
     Transcript(Box<Reading>),
     /// Plan and subagents, with the selected one.
@@ -165,10 +158,17 @@ impl App {
             first,
             choosing: false,
             plain: plain::PlainState::default(),
-            everywhere: false,
+            everywhere: options.everywhere,
+            settled: options.clone(),
             options,
         };
         app.resize(columns, rows);
+        if let Some(problem) = app.options.problem.clone() {
+            app.message(Role::Warning, problem);
+        }
+        if let Some(message) = &mut app.message {
+            message.until = PROBLEM_TIME;
+        }
         app
     }
 
@@ -187,8 +187,7 @@ impl App {
         if self.background != background {
             self.background = background;
             let theme = std::mem::take(&mut self.options.look.theme).on(background);
-            self.options.look.theme = theme;
-            self.composer.set_look(self.options.look.clone());
+            self.wear(theme);
         }
     }
 

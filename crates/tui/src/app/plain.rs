@@ -7,13 +7,12 @@ use crate::{
     composer::{Fragment, Outcome},
     driver::request::Request,
     keys::Action,
-    limits::HEARTBEAT,
-    look::Look,
+    limits::{ANSWER_PAUSE, HEARTBEAT, TYPED},
     screens::frame::{Frame, Screen},
     text::row::Row,
     transcript::rows::mark,
 };
-use agent::{PermissionOutcome, Question, QuestionOutcome, one_line};
+use agent::{Content, PermissionOutcome, Question, QuestionOutcome, one_line};
 use std::{collections::VecDeque, time::Duration};
 
 /// What plain mode still has to say, and the questions that wait.
@@ -25,8 +24,12 @@ pub(super) struct PlainState {
     put: bool,
     /// When something was printed last.
     said: Duration,
-    /// Whether the prompt sign is on the last line.
-    prompted: bool,
+    /// Whether the user sees what is typed, because the terminal shows it.
+    echoes: bool,
+    /// What was typed and sent and is not part of the conversation yet.
+    typed: VecDeque<Vec<Content>>,
+    /// Until when the answer to a line is awaited before the next one is asked for.
+    awaited: Option<Duration>,
     begun: bool,
     /// The page of the list that was printed last, from 0.
     pub(super) page: usize,
@@ -56,9 +59,32 @@ impl PlainState {
         self.asked.retain(|(other, _)| *other != id);
     }
 
-    /// Returns when the next sign of life is due.
+    /// Returns the questions that wait, the first one first.
+    pub(super) fn asked(&self) -> &VecDeque<(AskId, Asked)> {
+        &self.asked
+    }
+
+    /// Has the first question printed, because another screen showed it before.
+    pub(super) fn put_again(&mut self) {
+        self.put = false;
+    }
+
+    /// Returns when the next sign of life is due, or the next line is asked for.
     pub(super) fn due(&self, running: bool, screen: Screen) -> Option<Duration> {
-        (running && screen == Screen::Plain).then_some(self.said + HEARTBEAT)
+        let sign = running.then_some(self.said + HEARTBEAT);
+        sign.into_iter().chain(self.awaited).min().filter(|_| screen == Screen::Plain)
+    }
+
+    /// Notes that something came from the runtime, perhaps the answer to a line.
+    pub(super) fn answered(&mut self) {
+        self.awaited = None;
+    }
+
+    /// Whether a message that became part of the conversation is seen already, because the terminal
+    /// showed it while it was typed.
+    pub(super) fn was_typed(&mut self, content: &[Content]) -> bool {
+        let at = self.typed.iter().position(|typed| typed == content);
+        at.and_then(|at| self.typed.remove(at)).is_some()
     }
 }
 
@@ -72,7 +98,7 @@ impl App {
                 "tiller, plain lines{because}. Write a message and press Enter; /help lists commands."
             ));
         }
-        let look = Look { measure: self.options.look.measure, ..Look::plain() };
+        let look = self.plain_look();
         let mut commit = self.step(&look, 0).commit;
         lines.append(&mut self.plain.lines);
         if let (false, Some((_, asked))) = (self.plain.put, self.plain.asked.front()) {
@@ -85,19 +111,49 @@ impl App {
         commit.extend(lines.into_iter().map(|line| Row::logical(ratatui_core::text::Line::from(line))));
         if !commit.is_empty() {
             self.plain.said = self.now;
-            self.plain.prompted = false;
         }
-        let ready = !self.is_running() && self.session.is_some() && !self.replaying;
-        if ready && !self.plain.prompted {
-            self.plain.prompted = true;
-            commit.push(Row::new("ready; your message:"));
+        let live = if self.awaits_line() { vec![Row::empty()] } else { Vec::new() };
+        Frame { commit, live, cursor: None }
+    }
+
+    /// Whether the next line of the user is asked for.
+    fn awaits_line(&self) -> bool {
+        if self.plain.awaited.is_some_and(|until| self.now < until) {
+            return false;
         }
-        Frame { commit, live: Vec::new(), cursor: None }
+        let chooses = matches!(self.overlay, Overlay::List(_) | Overlay::Binding(_));
+        let ready = !self.is_running() && self.waiting.all().is_empty();
+        let opened = self.session.is_some() && !self.replaying;
+        chooses || !self.plain.asked.is_empty() || (ready && opened)
+    }
+
+    /// Sets whether the user sees what is typed in plain mode, because the terminal shows it.
+    pub fn set_echo(&mut self, echoes: bool) {
+        self.plain.echoes = echoes;
     }
 
     /// Takes a line that the user typed.
     pub(super) fn line(&mut self, line: &str) -> Vec<Effect> {
-        self.plain.prompted = false;
+        let effects = self.take_line(line);
+        self.plain.awaited = None;
+        for effect in &effects {
+            match effect {
+                Effect::Request(Request::Send { content, .. }) if self.plain.echoes => {
+                    self.plain.typed.push_back(content.clone());
+                    if self.plain.typed.len() > TYPED {
+                        self.plain.typed.pop_front();
+                    }
+                }
+                // A message waits until it is part of the conversation.
+                Effect::Request(Request::Send { .. } | Request::Remember(_)) => {}
+                Effect::Request(_) | Effect::Answer(..) => self.plain.awaited = Some(self.now + ANSWER_PAUSE),
+                _ => {}
+            }
+        }
+        effects
+    }
+
+    fn take_line(&mut self, line: &str) -> Vec<Effect> {
         if let Some((id, asked)) = self.plain.asked.front() {
             let (id, answer) = (*id, answer(asked, line.trim()));
             return match answer {
@@ -114,6 +170,9 @@ impl App {
         }
         if let Overlay::List(_) = self.overlay {
             return self.line_of_list(line.trim());
+        }
+        if let Overlay::Binding(_) = self.overlay {
+            return self.line_of_binding(line.trim());
         }
         if line.trim() == "/stop" {
             return vec![Effect::Request(Request::Cancel)];

@@ -29,9 +29,13 @@ impl App {
             effects.extend(slip);
             return effects;
         }
+        let after = sent.after || !self.options.enter_steers;
+        let when = if after { When::After } else { When::Next };
         let parts = match sent.message {
-            // The session runs it as its command `/run`, through the gate.
-            Message::Command(line) => vec![Part::Text(format!("/run {}", line.trim()))],
+            Message::Command(line) => {
+                effects.push(self.send_command(line.trim(), when));
+                return effects;
+            }
             Message::Prompt(parts) => parts,
         };
         #[cfg(debug_assertions)]
@@ -54,8 +58,6 @@ impl App {
             effects.extend(self.ui_command(command, &argument));
             return effects;
         }
-        let after = sent.after || !self.options.enter_steers;
-        let when = if after { When::After } else { When::Next };
         effects.push(self.send(parts, when));
         effects
     }
@@ -78,6 +80,14 @@ impl App {
         let content = self.content(&parts);
         let id = self.waiting.add(Fragment::from_parts(parts), shown, when);
         Effect::Request(Request::Send { id, content, when })
+    }
+
+    /// Sends a command of the user's own, which the session runs as its command `/run`, through the
+    /// gate.
+    fn send_command(&mut self, line: &str, when: When) -> Effect {
+        let shown = agent::label(&one_line(&format!("! {line}")), SHOWN_CHARS);
+        let id = self.waiting.add(Fragment::text(format!("!{line}")), shown, when);
+        Effect::Request(Request::Send { id, content: vec![Content::text(format!("/run {line}"))], when })
     }
 
     /// Returns the content of a prompt: texts as they were pasted, images with their bytes, files
@@ -130,13 +140,11 @@ impl App {
                 Vec::new()
             }
             UiCommand::Screen => match screen(argument) {
-                Some(screen) => {
-                    self.options.screen = screen;
-                    vec![Effect::Screen(screen)]
-                }
+                Some(screen) => self.change_screen(screen),
                 None => self.fail("write /screen inline, /screen full or /screen plain"),
             },
             UiCommand::Theme => self.choose_theme(argument),
+            UiCommand::Settings => self.settings_command(argument),
             UiCommand::Sessions => self.list_sessions(argument),
             UiCommand::Permissions => self.list_permission_modes(),
             UiCommand::Copy => match self.last_answer() {

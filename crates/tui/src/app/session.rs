@@ -15,6 +15,10 @@ pub struct SessionView {
     pub id: SessionId,
     /// Its directory.
     pub cwd: AbsPath,
+    /// What git has checked out there: a branch, or a commit in parentheses.
+    pub branch: Option<String>,
+    /// Its other directories.
+    pub additional_directories: Vec<AbsPath>,
     /// What can be chosen for it.
     pub controls: Controls,
     /// Its title, once there is one.
@@ -72,6 +76,8 @@ impl SessionView {
         Self {
             id,
             cwd,
+            branch: state.branch,
+            additional_directories: state.additional_directories,
             controls: Controls {
                 mode: state.mode,
                 permission_mode: state.permission_mode,
@@ -104,6 +110,7 @@ impl SessionView {
             SessionEvent::ModelChanged(model) => self.controls.model.clone_from(model),
             SessionEvent::EffortChanged(effort) => self.controls.effort = *effort,
             SessionEvent::TitleChanged(title) => self.title = Some(title.clone()),
+            SessionEvent::BranchChanged(branch) => self.branch.clone_from(branch),
             SessionEvent::Usage(usage) => self.usage = Some(usage.clone()),
             SessionEvent::Plan(plan) => self.work.plan.clone_from(plan),
             SessionEvent::Tasks(tasks) => self.work.plan = plan_of(tasks),
@@ -113,6 +120,11 @@ impl SessionView {
             SessionEvent::Swarm(SwarmEvent::State(swarm)) => self.work.agents.clone_from(&swarm.agents),
             _ => {}
         }
+    }
+
+    /// Returns its directories, the own one first.
+    pub fn directories(&self) -> impl Iterator<Item = AbsPath> {
+        std::iter::once(&self.cwd).chain(&self.additional_directories).cloned()
     }
 
     /// Returns how full the model's context is, from 0 to 100, once it is known.

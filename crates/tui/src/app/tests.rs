@@ -1,6 +1,9 @@
 //! Conversations with the interface: keys and events go in, rows and effects come out.
 
-use super::{App, AppOptions, FirstMessage, effect::Effect};
+mod plain;
+mod settings;
+
+use super::{App, FirstMessage, effect::Effect};
 use crate::{
     client::{
         asks::{Answer, AskId, Asked},
@@ -13,7 +16,11 @@ use crate::{
     input::{Input, Key, KeyCode},
     keys::Bindings,
     look::Look,
-    screens::frame::{Frame, Screen},
+    options::AppOptions,
+    screens::{
+        frame::{Frame, Screen},
+        terminal::Switches,
+    },
     theme::Theme,
 };
 use agent::{
@@ -25,25 +32,35 @@ use proptest::prelude::*;
 use std::time::Duration;
 use system::AbsPath;
 
-struct Person {
-    app: App,
+pub(super) struct Person {
+    pub(super) app: App,
     now: Duration,
     effects: Vec<Effect>,
     /// The rows that were committed so far.
     committed: Vec<String>,
 }
 
+fn options(screen: Screen) -> AppOptions {
+    AppOptions {
+        look: Look::new(Theme::terminal().without_colour(), 80),
+        bindings: Bindings::default(),
+        screen,
+        enter_steers: true,
+        animation: false,
+        notify: true,
+        everywhere: false,
+        plain_because: None,
+        switches: Switches::default(),
+        problem: None,
+    }
+}
+
 impl Person {
-    fn at(screen: Screen, size: (u16, u16)) -> Self {
-        let options = AppOptions {
-            look: Look::new(Theme::terminal().without_colour(), usize::from(size.0)),
-            bindings: Bindings::default(),
-            screen,
-            enter_steers: true,
-            animation: false,
-            notify: true,
-            plain_because: None,
-        };
+    pub(super) fn at(screen: Screen, size: (u16, u16)) -> Self {
+        Self::with(options(screen), size)
+    }
+
+    fn with(options: AppOptions, size: (u16, u16)) -> Self {
         let mut person = Self {
             app: App::new(options, size, FirstMessage::default()),
             now: Duration::ZERO,
@@ -56,6 +73,7 @@ impl Person {
             model: "lab/model".to_owned(),
             effort: None,
             title: None,
+            branch: None,
             additional_directories: Vec::new(),
             sandbox: String::new(),
             busy: false,
@@ -69,62 +87,67 @@ impl Person {
         person
     }
 
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::at(Screen::Inline, (80, 24))
     }
 
-    fn press(&mut self, key: Key) {
+    pub(super) fn press(&mut self, key: Key) {
         self.now += Duration::from_millis(50);
         self.effects.extend(self.app.input(Input::Key(key), self.now));
     }
 
-    fn types(&mut self, text: &str) {
+    pub(super) fn types(&mut self, text: &str) {
         text.chars().for_each(|char| self.press(Key::plain(KeyCode::Char(char))));
     }
 
-    fn says(&mut self, text: &str) {
+    pub(super) fn says(&mut self, text: &str) {
         self.types(text);
         self.press(Key::plain(KeyCode::Enter));
     }
 
-    fn waits(&mut self, time: Duration) {
+    pub(super) fn waits(&mut self, time: Duration) {
         self.now += time;
         self.app.tick(self.now);
     }
 
-    fn letter(&mut self, letter: Letter) {
+    pub(super) fn letter(&mut self, letter: Letter) {
         self.app.set_now(self.now);
         self.effects.extend(self.app.letter(letter));
     }
 
-    fn reply(&mut self, reply: Reply) {
+    pub(super) fn reply(&mut self, reply: Reply) {
         self.letter(Letter::Reply(Box::new(reply)));
     }
 
-    fn event(&mut self, event: SessionEvent) {
+    pub(super) fn event(&mut self, event: SessionEvent) {
         self.letter(Letter::Event(Box::new(event)));
     }
 
-    fn turn_begins(&mut self) {
+    pub(super) fn turn_begins(&mut self) {
         self.event(SessionEvent::TurnStarted { turn: TurnId("run_1".to_owned()) });
     }
 
-    fn turn_ends(&mut self, end: TurnEnd) {
+    pub(super) fn turn_ends(&mut self, end: TurnEnd) {
         self.event(SessionEvent::TurnEnded { turn: TurnId("run_1".to_owned()), end });
     }
 
-    fn frame(&mut self) -> Frame {
+    pub(super) fn frame(&mut self) -> Frame {
         let frame = self.app.frame();
         self.committed.extend(frame.commit.iter().map(crate::text::row::Row::plain));
         frame
     }
 
-    fn live(&mut self) -> String {
+    /// Types a whole line, in plain mode.
+    fn line(&mut self, line: &str) {
+        self.effects.extend(self.app.input(Input::Line(line.to_owned()), self.now));
+    }
+
+    pub(super) fn live(&mut self) -> String {
         self.frame().live.iter().map(|row| row.plain() + "\n").collect()
     }
 
     /// The requests since the last call.
-    fn requests(&mut self) -> Vec<Request> {
+    pub(super) fn requests(&mut self) -> Vec<Request> {
         let effects = std::mem::take(&mut self.effects);
         let requests = effects.into_iter().filter_map(|effect| match effect {
             Effect::Request(Request::Remember(_)) => None,
@@ -134,7 +157,7 @@ impl Person {
         requests.collect()
     }
 
-    fn answers(&mut self) -> Vec<(AskId, Answer)> {
+    pub(super) fn answers(&mut self) -> Vec<(AskId, Answer)> {
         let effects = std::mem::take(&mut self.effects);
         let answers = effects.into_iter().filter_map(|effect| match effect {
             Effect::Answer(id, answer) => Some((id, answer)),
@@ -155,6 +178,7 @@ fn permission() -> Asked {
         },
         question: "Run rm -rf build?".to_owned(),
         brief: "Run this?".to_owned(),
+        place: agent::CallPlace::default(),
         content: Vec::new(),
         raw_input: serde_json::json!({"command": "rm -rf build"}),
         grant_label: "`rm …` in this session".to_owned(),
@@ -179,10 +203,38 @@ fn a_message_during_a_turn_steers_it_and_tab_sends_it_after() {
     assert_eq!(person.requests(), expected);
     let live = person.live();
     assert!(live.contains("next ▸ \"keep the signature\"   after ▸ \"then the changelog\""), "{live}");
+    person.says("!git status");
+    assert_eq!(person.requests(), [sent("/run git status", 4, When::Next)]);
+    assert!(person.live().contains("next ▸ \"! git st"), "{}", person.live());
+    person.press(Key::plain(KeyCode::Up));
+    assert_eq!(person.requests(), [Request::Withdraw(PromptId(4))]);
+    assert_eq!(person.app.composer.as_text(), "!git status");
+    person.press(Key::ctrl('u'));
     // The arrow takes the last one back for editing.
     person.press(Key::plain(KeyCode::Up));
     assert_eq!(person.requests(), [Request::Withdraw(PromptId(3))]);
     assert!(person.live().contains("> then the changelog"));
+}
+
+#[test]
+fn dropped_files_are_loaded_in_every_spelling_of_their_paths() {
+    let mut person = Person::new();
+    let mut paste = |text: &str| {
+        person.effects.extend(person.app.input(Input::Paste(text.to_owned()), person.now));
+        (person.requests(), std::mem::take(&mut person.app.composer).as_text())
+    };
+    let loads = |path: &str, text: &str| Request::Dropped { path: path.to_owned(), text: text.to_owned() };
+    let path = "/a/my shot.png";
+    for text in ["'/a/my shot.png'", "/a/my\\ shot.png", "/a/my shot.png "] {
+        assert_eq!(paste(text), (vec![loads(path, text)], String::new()));
+    }
+    assert_eq!(paste("file:///a/my%20shot.png"), (vec![loads(path, path)], String::new()));
+    let both = vec![loads(path, path), loads("/b.d/c.png", "/b.d/c.png")];
+    assert_eq!(paste("'/a/my shot.png' /b.d/c.png"), (both, String::new()));
+    // Another file is pasted as its path.
+    assert_eq!(paste("file:///a/my%20notes.md"), (Vec::new(), "/a/my notes.md".to_owned()));
+    assert_eq!(paste("'/a/my notes.md'"), (Vec::new(), "'/a/my notes.md'".to_owned()));
+    assert_eq!(paste("file://elsewhere/a.png"), (Vec::new(), "file://elsewhere/a.png".to_owned()));
 }
 
 #[test]
@@ -338,21 +390,74 @@ fn plain_mode_asks_in_words_and_writes_no_control_character() {
     person.letter(Letter::Asked(AskId(3), Box::new(permission())));
     person.frame();
     assert!(person.committed.iter().any(|line| line.starts_with("permission required: ")));
-    let line = |person: &mut Person, line: &str| {
-        let effects = person.app.input(Input::Line(line.to_owned()), person.now);
-        person.effects.extend(effects);
-    };
-    line(&mut person, "y");
+    person.line("y");
     assert_eq!(person.answers(), [], "a letter is no answer");
-    line(&mut person, "because it is not yours");
+    person.line("because it is not yours");
     let reason = Some("it is not yours".to_owned());
     let refused = Answer::Permission { outcome: PermissionOutcome::RejectOnce, reason };
     assert_eq!(person.answers(), [(AskId(3), refused)]);
-    line(&mut person, "go on");
+    person.line("go on");
     assert_eq!(person.requests(), [sent("go on", 1, When::Next)]);
     person.frame();
     let said = person.committed.join("\n");
     assert!(said.chars().all(|char| !char.is_control() || char == '\n'), "{said:?}");
+}
+
+#[test]
+fn a_change_that_waits_shows_at_least_five_rows_of_it_at_80_by_24() {
+    for screen in [Screen::Inline, Screen::Full] {
+        let mut person = Person::at(screen, (80, 24));
+        person.turn_begins();
+        let Asked::Permission(request) = permission() else { return };
+        let text = |mark: &str| (0..40).map(|at| format!("line {at}{mark}\n")).collect::<String>();
+        let diff = agent::Diff {
+            path: AbsPath::new("/w/shop/src/page.rs").expect("an absolute path"),
+            old_text: Some(text("")),
+            new_text: Some(text("!")),
+        };
+        let request = PermissionRequest {
+            name: "file_edit".to_owned(),
+            description: Description {
+                title: "Edit src/page.rs".to_owned(),
+                kind: ToolKind::Edit,
+                locations: Vec::new(),
+            },
+            brief: "Write src/page.rs? Each write needs approval in this mode (argus).".to_owned(),
+            content: vec![agent::ToolContent::Diff(diff)],
+            ..request
+        };
+        person.letter(Letter::Asked(AskId(1), Box::new(Asked::Permission(request))));
+        let live = person.live();
+        let changed = live.lines().filter(|line| line.contains("− line") || line.contains("+ line")).count();
+        assert!(changed >= 5, "{live}");
+        assert!(live.contains("more rows (v shows all)") && live.contains("guardian"), "{live}");
+        let below = live.lines().skip_while(|line| !line.starts_with('─')).count();
+        assert!(below <= 18, "it leaves what led to it: {live}");
+    }
+}
+
+#[test]
+fn a_running_command_says_where_it_runs() {
+    let mut person = Person::new();
+    person.turn_begins();
+    let call = |status| {
+        let mut update = agent::ToolCallUpdate::of("tool_0".into(), "bash").status(status);
+        update.display.title = Some("Run cargo test".to_owned());
+        update
+    };
+    person.event(SessionEvent::ToolCall(call(agent::ToolStatus::Pending)));
+    let mut started = call(agent::ToolStatus::InProgress);
+    started.display.place = Some(agent::CommandPlace::Sandbox);
+    person.event(SessionEvent::ToolCall(started));
+    let row = |live: String| live.lines().find(|line| line.contains("cargo test")).map(str::to_owned);
+    let begins = row(person.live()).unwrap_or_default();
+    assert!(begins.ends_with("  sandbox"), "{begins}");
+    person.waits(Duration::from_secs(14));
+    let later = row(person.live()).unwrap_or_default();
+    assert!(later.ends_with("  sandbox · 14 s"), "{later}");
+    person.event(SessionEvent::ToolCall(call(agent::ToolStatus::Completed)));
+    person.frame();
+    assert!(person.committed.iter().any(|line| line.ends_with("  14 s")), "{:?}", person.committed);
 }
 
 fn any_key() -> impl Strategy<Value = Key> {

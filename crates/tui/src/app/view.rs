@@ -3,16 +3,21 @@
 use super::{App, Overlay, status, work};
 use crate::{
     keys::listing,
-    limits::{COMPOSER_ROWS, PANEL_ROWS},
+    limits::{COMPOSER_ROWS, MESSAGE_ROWS, PANEL_ROWS},
     look::Look,
     screens::frame::{Frame, Screen},
     shown::Shown,
-    text::row::Row,
+    text::{cut::cut, row::Row, wrap::wrap},
     theme::Role,
     transcript::{Step, rows::Paint},
 };
+use ratatui_core::text::Line;
 use work::Drawing;
 
+/// The rows below the transcript from which a narrow screen has two for the status.
+const ROOMY: usize = 8;
+/// The rows that a question leaves to what led to it.
+const ROWS_BEFORE_A_QUESTION: usize = 6;
 /// The smallest screen that gets more than a composer and a word.
 const SMALLEST: (usize, u16) = (20, 6);
 
@@ -41,13 +46,9 @@ impl App {
 
     /// Returns the finished rows and the live region below them.
     fn inline(&mut self, rows: usize) -> Frame {
-        let most = match self.overlay {
-            Overlay::List(_) | Overlay::Keys(_) => rows,
-            _ => (rows / 2).max(usize::from(SMALLEST.1) - 1),
-        };
         // At least a row of the unfinished text is shown above.
-        let lower = self.lower(most.saturating_sub(1));
-        let room = most.saturating_sub(lower.rows.len());
+        let lower = self.lower(self.most(rows).saturating_sub(1));
+        let room = half(rows).saturating_sub(lower.rows.len());
         let step = self.step(&self.options.look.clone(), room.max(1));
         let mut live = step.tail;
         let above = live.len();
@@ -55,13 +56,19 @@ impl App {
         Frame { commit: step.commit, live, cursor: below(lower.cursor, above) }
     }
 
+    /// Returns the most rows below the transcript: half of the screen, all of it for a list, and for
+    /// a question as many as leave a few of what led to it.
+    fn most(&self, rows: usize) -> usize {
+        match self.overlay {
+            Overlay::List(_) | Overlay::Keys(_) => rows,
+            _ if self.asks.is_empty() => half(rows),
+            _ => half(rows).max(rows.saturating_sub(ROWS_BEFORE_A_QUESTION)),
+        }
+    }
+
     /// Returns the whole screen: the transcript, and below it the composer.
     fn full(&mut self, rows: usize) -> Frame {
-        let most = match self.overlay {
-            Overlay::List(_) | Overlay::Keys(_) => rows,
-            _ => (rows / 2).max(usize::from(SMALLEST.1) - 1),
-        };
-        let lower = self.lower(most);
+        let lower = self.lower(self.most(rows));
         let room = rows.saturating_sub(lower.rows.len());
         let (look, now) = (&self.options.look, self.now);
         let (transcript, highlighter) = (&self.transcript, &self.highlighter);
@@ -88,7 +95,21 @@ impl App {
         let look = &self.options.look;
         let drawing = Drawing { look, now: self.now, today: self.today, animation: self.options.animation };
         if let Overlay::List(list) = &self.overlay {
-            return list.picker.rows(look, most);
+            let mut shown = list.picker.rows(look, most);
+            // A message takes the place of the keys, and of the last rows if it needs more.
+            if let Some(message) = self.message_rows(drawing)
+                && shown.rows.len() > message.len()
+            {
+                shown.rows.pop();
+                shown.rows.truncate(most.saturating_sub(message.len()));
+                shown.rows.extend(message);
+            }
+            return shown;
+        }
+        if let Overlay::Binding(binding) = &self.overlay {
+            let mut rows = binding.rows(drawing);
+            rows.truncate(most.max(1));
+            return Shown { rows, cursor: None };
         }
         if let Overlay::Keys(top) = &self.overlay {
             let mut rows = listing::rows(&self.options.bindings, look);
@@ -98,6 +119,7 @@ impl App {
             rows.push(drawing.row(&[(Role::Dim, "↑ ↓: scroll · esc: close")]));
             return Shown { rows, cursor: None };
         }
+        let last = self.last_rows(drawing, if most >= ROOMY { 2 } else { 1 });
         let mut rows = vec![drawing.rule()];
         if let Some(session) = &self.session {
             if let (Some(turn), true) = (session.turn, self.asks.is_empty()) {
@@ -112,16 +134,17 @@ impl App {
         }
         let mut cursor = None;
         if !self.asks.is_empty() {
-            let room = most.saturating_sub(rows.len() + 2).clamp(3, PANEL_ROWS);
+            let room = most.saturating_sub(rows.len() + 1 + last.len()).clamp(3, PANEL_ROWS);
             let panel = self.asks.rows(look, room, self.now);
             cursor = below(panel.cursor, rows.len());
             rows.extend(panel.rows);
         }
         rows.extend(work::waiting(&self.waiting, drawing));
-        let room = most.saturating_sub(rows.len() + 1).clamp(1, COMPOSER_ROWS);
+        let room = most.saturating_sub(rows.len() + last.len()).clamp(1, COMPOSER_ROWS);
         let composer = self.composer.rows(room);
         // On a low screen the first rows give way: rule, turn, plan, and then those of a question.
-        let surplus = (rows.len() + composer.rows.len() + 1).saturating_sub(most).min(rows.len());
+        let needed = composer.rows.len() + last.len();
+        let surplus = (rows.len() + needed).saturating_sub(most).min(rows.len());
         rows.drain(..surplus);
         cursor =
             cursor.and_then(|(column, row)| Some((column, row.checked_sub(u16::try_from(surplus).ok()?)?)));
@@ -129,19 +152,42 @@ impl App {
             cursor = below(composer.cursor, rows.len());
         }
         rows.extend(composer.rows);
-        let room = most.saturating_sub(rows.len() + 1);
+        let room = most.saturating_sub(rows.len() + last.len());
         rows.extend(self.composer.completion_rows(room));
-        rows.push(self.last_row(drawing));
+        rows.extend(last);
+        // A long message gives way to the composer.
+        rows.truncate(most.max(1));
         Shown { rows, cursor }
     }
 
-    /// Returns a message of the interface, or else the status.
-    fn last_row(&self, drawing: Drawing<'_>) -> Row {
-        match (&self.message, &self.session) {
-            (Some(message), _) => drawing.row(&[(message.role, &agent::one_line(&message.text))]),
-            (None, Some(session)) => status::status(session, drawing.look),
-            (None, None) => drawing.row(&[(Role::Dim, "opening the session …")]),
+    /// Returns the status in at most `most` rows, with a message of the interface in place of the
+    /// first.
+    fn last_rows(&self, drawing: Drawing<'_>, most: usize) -> Vec<Row> {
+        let mut rows = match &self.session {
+            Some(session) => status::status(session, drawing.look, most),
+            None => vec![drawing.row(&[(Role::Dim, "opening the session …")])],
+        };
+        if let Some(message) = self.message_rows(drawing) {
+            // In place of rows, so that nothing above moves for a short one.
+            rows.splice(..message.len().min(rows.len()), message);
         }
+        rows
+    }
+
+    /// Returns the rows of the message of the interface, if there is one.
+    fn message_rows(&self, drawing: Drawing<'_>) -> Option<Vec<Row>> {
+        let message = self.message.as_ref()?;
+        let look = drawing.look;
+        let spans = [look.span(message.role, &agent::one_line(&message.text))];
+        let mut lines = wrap(&spans, look.width, look.width, look.measure);
+        if lines.len() > MESSAGE_ROWS {
+            lines.truncate(MESSAGE_ROWS);
+            if let Some(last) = lines.last_mut() {
+                last.push(look.span(message.role, "…"));
+                *last = cut(std::mem::take(last), look.width, look.measure);
+            }
+        }
+        Some(lines.into_iter().map(|line| Row::new(Line::from(line))).collect())
     }
 
     /// Returns the composer and one word, for a screen that is too small for more.
@@ -161,6 +207,11 @@ impl App {
         }
         Frame { commit: Vec::new(), live, cursor: composer.cursor }
     }
+}
+
+/// Returns half of the rows of a screen, and no fewer than the smallest one has.
+fn half(rows: usize) -> usize {
+    (rows / 2).max(usize::from(SMALLEST.1) - 1)
 }
 
 /// Moves a cursor down by rows that were put above it.

@@ -127,6 +127,7 @@ fn merge(last: &mut SessionEvent, next: &SessionEvent) -> bool {
         {
             match (&mut call.output, &next.output) {
                 (Some(LiveOutput::Text(text)), Some(LiveOutput::Text(more))) => {
+                    call.colours.append(&next.colours, text.len());
                     text.push_str(more);
                     true
                 }
@@ -161,7 +162,7 @@ fn text_bytes(event: &SessionEvent) -> usize {
     match event {
         SessionEvent::MessageDelta { text, .. } | SessionEvent::ThoughtDelta { text, .. } => text.len(),
         SessionEvent::ToolCall(call) => match &call.output {
-            Some(LiveOutput::Text(text)) => text.len(),
+            Some(LiveOutput::Text(text)) => text.len() + size_of_val(call.colours.runs()),
             _ => 0,
         },
         _ => 0,

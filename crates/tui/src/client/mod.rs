@@ -5,6 +5,7 @@
 
 pub mod asks;
 pub mod mailbox;
+pub mod messages;
 
 use agent::{
     Client, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent, ToolCallId,

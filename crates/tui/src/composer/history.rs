@@ -45,11 +45,14 @@ impl Entry {
         });
         let entry = Self { parts: parts.collect() };
         let text = entry.text();
-        let kept = !text.trim().is_empty()
-            && text.len() <= HISTORY_ENTRY_BYTES
-            && text.lines().all(|line| secrets_in(line).is_empty())
-            && secrets_in(&text).is_empty();
+        let kept = !text.trim().is_empty() && text.len() <= HISTORY_ENTRY_BYTES && !entry.has_secret();
         kept.then_some(entry)
+    }
+
+    /// Whether it contains what looks like a secret, in a line or over several.
+    pub fn has_secret(&self) -> bool {
+        let text = self.text();
+        !secrets_in(&text).is_empty() || text.lines().any(|line| !secrets_in(line).is_empty())
     }
 
     /// Returns its text, with the contents of pasted texts.

@@ -235,6 +235,22 @@ fn history_goes_through_this_folder_first_and_keeps_what_was_typed() {
 }
 
 #[test]
+fn a_draft_with_a_secret_is_cleared_without_a_trace() {
+    let mut composer = remembering();
+    let secret = format!("use sk-ant-api03-{}", "aB3dE5fG7hI9".repeat(4));
+    write(&mut composer, "half a thought");
+    assert_eq!(composer.clear().map(|entry| entry.text()).as_deref(), Some("half a thought"));
+    for text in [secret.clone(), format!("one\n{secret}\ntwo")] {
+        composer.paste(&text);
+        assert_eq!(composer.clear(), None, "{text}");
+    }
+    composer.paste(&format!("{}\n{secret}", long(20)));
+    assert_eq!(composer.clear(), None, "nor within a long paste");
+    press(&mut composer, "up");
+    assert_eq!(composer.as_text(), "half a thought");
+}
+
+#[test]
 fn what_is_sent_is_recalled_with_its_tokens_but_not_with_secrets() {
     let mut composer = remembering();
     write(&mut composer, "see ");

@@ -1,10 +1,13 @@
 //! What the interface needs of the program around it.
 
 use super::reply::Attachment;
-use crate::composer::Entry;
+use crate::{
+    composer::Entry,
+    settings::{ListedTheme, SettingsRead},
+};
 use agent::{SessionHandle, SessionId, Surface};
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 use system::{AbsPath, System};
 
 /// What the clipboard holds.
@@ -65,6 +68,9 @@ pub trait Host: Send + Sync {
     /// Adds a message to the history.
     async fn remember(&self, entry: Entry) -> Result<(), String>;
 
+    /// Keeps for later runs whether the list of sessions shows those of all directories.
+    async fn keep_scope(&self, everywhere: bool) -> Result<(), String>;
+
     /// Reads the clipboard.
     async fn clipboard(&self) -> Result<Clip, String>;
 
@@ -74,8 +80,22 @@ pub trait Host: Send + Sync {
     /// Writes a new text file; returns its path.
     async fn export(&self, path: &str, text: &str) -> Result<String, String>;
 
+    /// Returns where the key of each provider comes from: the name of a variable or of a store, by
+    /// the provider's name.
+    async fn key_sources(&self) -> HashMap<String, String>;
+
     /// Makes a model the one of new sessions; returns what was written where.
     async fn set_default_model(&self, id: &str) -> Result<String, String>;
+
+    /// Reads the settings of the interface.
+    async fn settings(&self) -> Result<SettingsRead, String>;
+
+    /// Changes a setting of the interface in the user's file, or removes it there; returns what was
+    /// written where. `value` has the words that the user typed.
+    async fn change_setting(&self, name: &str, value: Option<&[String]>) -> Result<String, String>;
+
+    /// Returns the themes that can be chosen.
+    async fn themes(&self) -> Result<Vec<ListedTheme>, String>;
 
     /// Opens the user's editor on a text in the foreground, and returns what was saved. Blocks the
     /// calling thread; the terminal is the editor's meanwhile.

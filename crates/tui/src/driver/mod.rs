@@ -1,6 +1,7 @@
 //! Carries out what the interface asks of the runtime, on the runtime's thread.
 
 pub mod host;
+mod models;
 pub mod reply;
 pub mod request;
 
@@ -11,6 +12,7 @@ use crate::{
         mailbox::{Letter, Mailbox},
     },
     limits::SESSIONS_LISTED,
+    settings::SettingsFor,
 };
 use agent::{
     Archived, Client, Content, CreateSession, ListQuery, OpenSession, RewindTarget, Runtime, SearchQuery,
@@ -19,7 +21,10 @@ use agent::{
 use host::{Clip, Host, OpenError, Opened};
 use reply::{Attachment, ListedSession, OpenedSession, Reply};
 use request::{PromptId, Request, When, Which};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 use tokio::sync::{mpsc, oneshot};
 
 /// What the interface sends to the runtime's thread.
@@ -54,12 +59,8 @@ impl Driver {
     }
 
     /// Carries out requests in order until [`Request::Quit`] or the end of the channel, then closes
-    /// the session; meanwhile shows messages. Returns the id of the session that was open last.
-    pub async fn run(
-        mut self,
-        mut commands: mpsc::UnboundedReceiver<Command>,
-        mut messages: mpsc::UnboundedReceiver<String>,
-    ) -> Option<SessionId> {
+    /// the session. Returns the id of the session that was open last.
+    pub async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) -> Option<SessionId> {
         match self.host.history().await {
             Ok(lines) => self.reply(Reply::History(lines)),
             Err(error) => self.reply(Reply::Failed(error)),
@@ -75,7 +76,6 @@ impl Driver {
                     }
                     Some(Command::Request(request)) => self.carry_out(request).await,
                 },
-                Some(message) = messages.recv() => self.reply(Reply::Failed(message)),
                 Some(id) = self.ended.1.recv() => {
                     self.prompts.remove(&id);
                 }
@@ -158,15 +158,15 @@ impl Driver {
 
     async fn without_session(&self, request: Request) {
         match request {
-            Request::ListModels => {
-                let models = self.runtime.models();
-                let with_credentials = |model: agent::ModelInfo| {
-                    let credentials = models.credentials(&model.id);
-                    (model, credentials)
-                };
-                self.reply(Reply::Models(models.list().into_iter().map(with_credentials).collect()));
-            }
+            Request::ListModels => self.list_models(),
             Request::ListSessions { words, everywhere } => self.list(&words, everywhere).await,
+            Request::KeepScope { everywhere } => self.report(self.host.keep_scope(everywhere).await),
+            // Without an answer the list lacks its preview, and nothing else.
+            Request::Glance(id) => {
+                if let Ok(glance) = self.runtime.glance(&id).await {
+                    self.reply(Reply::Glance(id, glance));
+                }
+            }
             Request::Rename { id, title } => self.report(self.runtime.set_title(&id, title).await),
             Request::Archive(id) => self.report(self.runtime.set_archived(&id, true).await),
             Request::ReadClipboard => match self.host.clipboard().await {
@@ -185,6 +185,17 @@ impl Driver {
             Request::Copy(text) => {
                 self.host.copy(&text).await;
             }
+            Request::ReadSettings(why) => self.settings(why).await,
+            Request::ChangeSetting { name, value } => {
+                match self.host.change_setting(&name, value.as_deref()).await {
+                    Ok(done) => self.settings(SettingsFor::Changed { name, done }).await,
+                    Err(error) => self.reply(Reply::Failed(error)),
+                }
+            }
+            Request::ListThemes(purpose) => match self.host.themes().await {
+                Ok(themes) => self.reply(Reply::Themes(purpose, themes)),
+                Err(error) => self.reply(Reply::Failed(error)),
+            },
             Request::Remember(entry) => self.report(self.host.remember(entry).await),
             Request::Export { path, text } => match self.host.export(&path, &text).await {
                 Ok(written) => self.reply(Reply::Done(format!("written to {written}"))),
@@ -218,6 +229,14 @@ impl Driver {
         match caught {
             true => drop(tokio::spawn(async { panic!("in a task of the runtime") })),
             false => panic!("on the runtime's thread"),
+        }
+    }
+
+    /// Reads the settings, after one was changed or for a list of them.
+    async fn settings(&self, why: SettingsFor) {
+        match self.host.settings().await {
+            Ok(read) => self.reply(Reply::Settings(why, Box::new(read))),
+            Err(error) => self.reply(Reply::Failed(error)),
         }
     }
 
@@ -374,6 +393,19 @@ impl Driver {
         }
     }
 
+    /// Lists the models that are known, and again once servers on this machine were looked for.
+    fn list_models(&self) {
+        let (models, host) = (Arc::clone(self.runtime.models()), Arc::clone(&self.host));
+        let mailbox = self.mailbox.clone();
+        tokio::spawn(async move {
+            let known = models::listed(models.as_ref(), host.as_ref()).await;
+            mailbox.push(Letter::Reply(Box::new(Reply::Models { models: known, complete: false })));
+            models.look_again().await;
+            let found = models::listed(models.as_ref(), host.as_ref()).await;
+            mailbox.push(Letter::Reply(Box::new(Reply::Models { models: found, complete: true })));
+        });
+    }
+
     async fn list(&self, words: &str, everywhere: bool) {
         let cwd = (!everywhere).then(|| self.host.cwd().clone());
         let listed = if words.trim().is_empty() {
@@ -387,19 +419,23 @@ impl Driver {
             };
             self.runtime.list(query).await.map(|page| {
                 let of = |record| ListedSession { record, excerpt: None };
-                page.sessions.into_iter().map(of).collect::<Vec<_>>()
+                let more = page.next_cursor.is_some();
+                (page.sessions.into_iter().map(of).collect::<Vec<_>>(), more)
             })
         } else {
             let query =
                 SearchQuery { text: words.to_owned(), cwd, limit: SESSIONS_LISTED, ..SearchQuery::default() };
             self.runtime.search(query).await.map(|hits| {
+                let (mut seen, more) = (HashSet::new(), hits.len() >= SESSIONS_LISTED);
+                // The best match of each session.
+                let best = hits.into_iter().filter(|hit| seen.insert(hit.session.id.clone()));
                 let of =
                     |hit: agent::SearchHit| ListedSession { record: hit.session, excerpt: Some(hit.excerpt) };
-                hits.into_iter().map(of).collect()
+                (best.map(of).collect(), more)
             })
         };
         match listed {
-            Ok(sessions) => self.reply(Reply::Sessions(sessions)),
+            Ok((sessions, more)) => self.reply(Reply::Sessions { sessions, more }),
             Err(error) => self.reply(Reply::Failed(error.to_string())),
         }
     }

@@ -1,9 +1,12 @@
 //! The runtime's answers to the interface's requests.
 
 use super::request::PromptId;
-use crate::composer::Entry;
+use crate::{
+    composer::Entry,
+    settings::{ListedTheme, SettingsFor, SettingsRead, ThemesFor},
+};
 use agent::{
-    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState,
+    Checkpoint, Glance, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState,
     SlashCommand, TurnError,
 };
 use system::AbsPath;
@@ -19,10 +22,22 @@ pub enum Reply {
     Inserted(PromptId),
     /// A prompt ended.
     Settled(PromptId, Result<PromptOutcome, TurnError>),
-    /// The models that can be chosen, the default first, and whether each has credentials.
-    Models(Vec<(ModelInfo, Credentials)>),
-    /// Sessions, the last used first or the best match first, with an excerpt for each match.
-    Sessions(Vec<ListedSession>),
+    /// The models that can be chosen, the default first.
+    Models {
+        /// The models, with where the key of each comes from.
+        models: Vec<(ModelInfo, ModelKey)>,
+        /// Whether servers on this machine were looked for; if not, another answer follows.
+        complete: bool,
+    },
+    /// Sessions, the last used first or the best match first.
+    Sessions {
+        /// The sessions, with an excerpt for each match.
+        sessions: Vec<ListedSession>,
+        /// Whether there are more than these.
+        more: bool,
+    },
+    /// How a session of the list ended.
+    Glance(SessionId, Glance),
     /// The turns that changed files.
     Turns(Vec<Checkpoint>),
     /// The events of a subagent's session so far.
@@ -36,6 +51,10 @@ pub enum Reply {
     Image(Box<Attachment>),
     /// Text to insert into the composer.
     Paste(String),
+    /// The settings of the interface, and why they were read.
+    Settings(SettingsFor, Box<SettingsRead>),
+    /// The themes that can be chosen.
+    Themes(ThemesFor, Vec<ListedTheme>),
     /// Something was done, in one sentence.
     Done(String),
     /// Something could not be done: what happened, to what, and what to do next.
@@ -49,6 +68,17 @@ pub enum Reply {
     },
     /// The driver has ended; nothing follows.
     Ended,
+}
+
+/// Where the key of a model comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelKey {
+    /// It needs none.
+    NotNeeded,
+    /// From the variable or the store with this name; `None` if that is not known.
+    From(Option<String>),
+    /// There is none. The value is the command that would give one.
+    Missing(String),
 }
 
 /// A session that was opened.

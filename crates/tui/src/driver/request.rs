@@ -1,6 +1,9 @@
 //! What the interface asks of the runtime.
 
-use crate::composer::Entry;
+use crate::{
+    composer::Entry,
+    settings::{SettingsFor, ThemesFor},
+};
 use agent::{Content, Effort, Mode, PermissionMode, RewindTarget, SessionId};
 
 /// Identifies a prompt of this interface.
@@ -85,6 +88,13 @@ pub enum Request {
         /// Whether sessions of other directories are listed too.
         everywhere: bool,
     },
+    /// Keeps for later runs whether the list of sessions shows those of all directories.
+    KeepScope {
+        /// Whether it does.
+        everywhere: bool,
+    },
+    /// Reads how a session of the list ended.
+    Glance(SessionId),
     /// Changes the title of a session.
     Rename {
         /// The session.
@@ -115,6 +125,17 @@ pub enum Request {
         /// What was pasted.
         text: String,
     },
+    /// Reads the settings of the interface.
+    ReadSettings(SettingsFor),
+    /// Changes a setting in the user's file.
+    ChangeSetting {
+        /// The dotted name.
+        name: String,
+        /// The value, as the words that are typed; `None` for the default.
+        value: Option<Vec<String>>,
+    },
+    /// Lists the themes.
+    ListThemes(ThemesFor),
     /// Keeps a message in the history.
     Remember(Entry),
     /// Writes the transcript's text to a file.

@@ -67,6 +67,15 @@ pub enum BindingError {
     },
 }
 
+impl BindingError {
+    /// Returns the name of the action, which may be none.
+    pub fn action(&self) -> &str {
+        match self {
+            Self::UnknownAction { id, .. } | Self::Spelling { id, .. } | Self::Approves { id, .. } => id,
+        }
+    }
+}
+
 /// A key that never reaches its action in some state, because another action takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clash {

@@ -50,6 +50,12 @@ fn names() -> String {
 }
 
 impl Chord {
+    /// Returns what was pressed; `None` if it is no key or too many, or has no spelling.
+    pub fn of(pressed: &[Key]) -> Option<Self> {
+        let chord = Self(pressed.iter().copied().map(normal).collect());
+        chord.to_string().parse().ok().filter(|read| *read == chord)
+    }
+
     /// Returns its keys, at least one.
     pub fn keys(&self) -> &[Key] {
         &self.0

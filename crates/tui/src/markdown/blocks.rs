@@ -411,6 +411,8 @@ impl Container {
     /// Returns the beginning of the next row.
     fn prefix(&mut self, look: &Look) -> Span<'static> {
         match self {
+            // `> ` asks for a line in plain mode.
+            Self::Quote if look.plain => Span::raw("quote: "),
             Self::Quote => Span::styled("> ", look.style(Role::Rule)),
             Self::Item { marker, cells } => match marker.take() {
                 Some(marker) => Span::styled(marker, look.style(Role::Dim)),

@@ -18,7 +18,7 @@ mod render;
 mod splitter;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use code::CodeLine;
 pub use piece::{Piece, PieceKind};

@@ -232,7 +232,7 @@ fn the_cost_of_a_stream_is_linear_in_the_text() {
 }
 
 /// Texts made of parts that begin, continue and end blocks.
-fn markdown() -> impl Strategy<Value = String> {
+pub(crate) fn markdown() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec![
         "word ",
         "*em* ",

@@ -13,41 +13,107 @@ use crate::theme::Role;
 use agent::{Content, ToolContent, ToolKind, escaped, escaped_json, label, one_line};
 use ratatui_core::text::Span;
 
-/// The rows around a request's text, roughly: its first row and the answers.
-const FOOT_ROWS: usize = 4;
+/// The rows of a change that are shown before a long command gets the rest.
+const CHANGE_ROWS: usize = 6;
 /// Characters of a tool's name.
 const NAME_CHARS: usize = 60;
+
+/// A permission request in rows.
+struct Body {
+    /// What would be done: the title, which has the command if it is short enough.
+    call: Vec<Row>,
+    /// Where and why; always shown.
+    fixed: Vec<Row>,
+    /// The texts and the changes that it is about.
+    content: Vec<Row>,
+}
 
 /// Returns a permission request in at most `most` rows: title, where, why, the whole text or how
 /// much of it is hidden, and the answers.
 pub(super) fn permission(permission: &Permission, head: &Head<'_>, most: usize) -> Shown {
-    let request = &permission.request;
-    let mut body = head.labelled(
-        &label(&request.name, NAME_CHARS),
-        &one_line(&request.description.title),
-        Role::Strong,
-        Lines::Cells,
-    );
-    let (asked, why) = divided(&request.brief);
-    body.extend(head.labelled("where", &escaped(asked), Role::Text, Lines::Words));
-    if !why.is_empty() {
-        body.extend(head.labelled("why", &escaped(why), Role::Text, Lines::Words));
+    let body = body(permission, head);
+    let fits =
+        |foot: &[Row]| body.len() + 1 + foot.len() <= most && body.content.len() <= PANEL_CONTENT_ROWS + 1;
+    let (mut foot, mut cursor) = answers(permission, head, false);
+    if !fits(&foot) {
+        (foot, cursor) = answers(permission, head, true);
     }
-    let content = content(permission, head);
-    let (shown, hidden) = match permission.whole {
-        true => (content.len(), 0),
-        false if content.len() <= PANEL_CONTENT_ROWS + 1 => (content.len(), 0),
-        false => (PANEL_CONTENT_ROWS, content.len() - PANEL_CONTENT_ROWS),
-    };
-    body.extend(content.into_iter().take(shown));
-
-    let (foot, cursor) = foot(permission, head, hidden > 0 || body.len() + FOOT_ROWS >= most);
     let room = most.saturating_sub(1 + foot.len()).max(1);
     let mut rows = vec![head.title("permission")];
-    rows.extend(window(body, hidden, room, permission, head));
+    match permission.whole {
+        true => rows.extend(scrolled(body.whole(), room, permission, head)),
+        false => rows.extend(body.cut(room, head)),
+    }
     let cursor = cursor.and_then(|(column, row)| cell(column, rows.len() + row));
     rows.extend(foot);
     Shown { rows, cursor }
+}
+
+fn body(permission: &Permission, head: &Head<'_>) -> Body {
+    let request = &permission.request;
+    let mut title = one_line(&request.description.title);
+    // The title names the only file; what remains to be said of it is how much changes.
+    let named = match permission.files.as_slice() {
+        [file] if request.content.len() == 1 && names(&title, &file.path) => Some(file),
+        _ => None,
+    };
+    if let Some(file) = named {
+        title.push_str(&format!("  {}", file.counts()));
+    }
+    let call = head.labelled(&label(&request.name, NAME_CHARS), &title, Role::Strong, Lines::Cells);
+    let mut fixed = Vec::new();
+    let directory = request.place.directory.as_ref().map(|directory| head.look.path(directory));
+    let place: Vec<_> = directory.into_iter().chain(request.place.facts.iter().cloned()).collect();
+    if !place.is_empty() {
+        let place = place.iter().map(|fact| one_line(fact)).collect::<Vec<_>>().join(" · ");
+        fixed.extend(head.labelled("where", &place, Role::Text, Lines::Words));
+    }
+    let why = reason(&request.brief);
+    if !why.is_empty() {
+        fixed.extend(head.labelled("why", &escaped(why), Role::Text, Lines::Words));
+    }
+    Body { call, fixed, content: content(permission, named.is_none(), head) }
+}
+
+impl Body {
+    fn len(&self) -> usize {
+        self.call.len() + self.fixed.len() + self.content.len()
+    }
+
+    fn whole(self) -> Vec<Row> {
+        [self.call, self.fixed, self.content].concat()
+    }
+
+    /// Returns the rows that fit, and how many of what do not.
+    fn cut(mut self, room: usize, head: &Head<'_>) -> Vec<Row> {
+        if self.len() <= room && self.content.len() <= PANEL_CONTENT_ROWS + 1 {
+            return self.whole();
+        }
+        let (command, change) = (self.call.len(), self.content.len());
+        // One row says what is hidden.
+        let room = room.saturating_sub(self.fixed.len() + 1);
+        self.call.truncate(room.saturating_sub(change.min(CHANGE_ROWS)).max(1));
+        self.content.truncate(room.saturating_sub(self.call.len()).min(PANEL_CONTENT_ROWS));
+        let rows = |count: usize| if count == 1 { "row" } else { "rows" };
+        let hidden = match (command - self.call.len(), change - self.content.len()) {
+            (0, change) => format!("{change} more {}", rows(change)),
+            (command, 0) => format!("{command} more {} of the command", rows(command)),
+            (command, change) => {
+                format!("{command} more {} of the command, {change} below it", rows(command))
+            }
+        };
+        let note = note(&format!("… {hidden} ({} shows all)", head.key(Action::PermissionText)), head);
+        let mut rows = self.whole();
+        rows.extend(note);
+        rows
+    }
+}
+
+/// Whether a title ends with a path, or with its end from a directory on.
+pub(super) fn names(title: &str, path: &str) -> bool {
+    let last = title.rsplit(' ').next().unwrap_or_default();
+    let begin = path.strip_suffix(last).filter(|_| !last.is_empty());
+    begin.is_some_and(|begin| begin.is_empty() || begin.ends_with('/') || last.starts_with('/'))
 }
 
 /// Returns a question in at most `most` rows: its text, the choices by number, and the answer in
@@ -102,16 +168,14 @@ pub(super) fn question(asking: &Asking, head: &Head<'_>, most: usize) -> Shown {
     Shown { rows, cursor }
 }
 
-/// Divides the gate's question into what it asks and why it asks.
-fn divided(brief: &str) -> (&str, &str) {
-    match brief.split_once("? ") {
-        Some((asked, why)) => (&brief[..=asked.len()], why.trim()),
-        None => (brief, ""),
-    }
+/// Returns why the gate asks: what its question says behind what it asks.
+fn reason(brief: &str) -> &str {
+    brief.split_once("? ").map_or("", |(_, why)| why.trim())
 }
 
-/// Returns the command, the texts and the diff that the request is about.
-fn content(permission: &Permission, head: &Head<'_>) -> Vec<Row> {
+/// Returns the command, the texts and the diff that the request is about; a diff with the name of
+/// its file if `names_file`.
+fn content(permission: &Permission, names_file: bool, head: &Head<'_>) -> Vec<Row> {
     let request = &permission.request;
     let mut rows = Vec::new();
     for content in &request.content {
@@ -133,12 +197,14 @@ fn content(permission: &Permission, head: &Head<'_>) -> Vec<Row> {
         add_text(&mut rows, "input", &escaped_json(&input), head);
     }
     if let Some(file) = permission.files.get(permission.file) {
-        let place = match permission.files.len() {
-            1 => String::new(),
-            many => format!("   file {} of {many}", permission.file + 1),
-        };
-        let name = format!("{} {}{place}", one_line(&file.path), file.counts());
-        rows.extend(head.labelled("file", &name, Role::Name, Lines::Cells));
+        if names_file {
+            let place = match permission.files.len() {
+                1 => String::new(),
+                many => format!("   file {} of {many}", permission.file + 1),
+            };
+            let name = format!("{} {}{place}", one_line(&file.path), file.counts());
+            rows.extend(head.labelled("file", &name, Role::Name, Lines::Cells));
+        }
         let lines = side_by_side::rows(file, head.look, head.inner());
         rows.extend(lines.into_iter().map(|row| head.framed("│", row)));
     }
@@ -165,19 +231,8 @@ fn unfenced(text: &str) -> &str {
     inner.map_or(text, |(_, inner)| inner.trim_end_matches('\n'))
 }
 
-/// Returns the rows that fit, and how many do not.
-fn window(body: Vec<Row>, hidden: usize, room: usize, permission: &Permission, head: &Head<'_>) -> Vec<Row> {
-    if !permission.whole {
-        let rows = body.len();
-        let fits = if hidden == 0 && rows <= room { rows } else { rows.min(room.saturating_sub(1)) };
-        let more = rows - fits + hidden;
-        let mut shown: Vec<_> = body.into_iter().take(fits).collect();
-        if more > 0 {
-            let key = head.key(Action::PermissionText);
-            shown.extend(note(&format!("… {more} more rows ({key} shows all)"), head));
-        }
-        return shown;
-    }
+/// Returns the rows of a window that scrolls, and which they are.
+fn scrolled(body: Vec<Row>, room: usize, permission: &Permission, head: &Head<'_>) -> Vec<Row> {
     if body.len() <= room {
         return body;
     }
@@ -207,7 +262,7 @@ fn note(text: &str, head: &Head<'_>) -> Option<Row> {
 }
 
 /// Returns the answers with their keys, and the cursor among them while a reason is typed.
-fn foot(permission: &Permission, head: &Head<'_>, hidden: bool) -> (Vec<Row>, Option<(usize, usize)>) {
+fn answers(permission: &Permission, head: &Head<'_>, hidden: bool) -> (Vec<Row>, Option<(usize, usize)>) {
     let key = |action, does: &str| (head.key(action), does.to_owned());
     let scope = &permission.request.grant_label;
     let confirm = |word: &str, verb: &str| {

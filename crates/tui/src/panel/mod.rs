@@ -55,6 +55,11 @@ impl AskQueue {
         Self { bindings, ..Self::default() }
     }
 
+    /// Replaces the bindings, which are named in hints.
+    pub fn set_bindings(&mut self, bindings: Bindings) {
+        self.bindings = bindings;
+    }
+
     /// Adds a question behind those that wait. It has no focus before [`AskQueue::settle`].
     pub fn push(&mut self, id: AskId, asked: Asked) {
         let panel = match asked {

@@ -1,12 +1,13 @@
 //! Tests of the questions that wait.
 
+use super::body::names as body_names;
 use super::*;
 use crate::input::KeyCode;
 use crate::keys::{KeyReader, Pressed, Situation};
 use crate::theme::Theme;
 use agent::{
-    Choice, Content, Description, Diff, PermissionOutcome, PermissionRequest, Question, QuestionOutcome,
-    ToolContent, ToolKind,
+    CallPlace, Choice, Content, Description, Diff, PermissionOutcome, PermissionRequest, Question,
+    QuestionOutcome, ToolContent, ToolKind,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -24,6 +25,10 @@ fn request(command: &str) -> PermissionRequest {
         },
         question: format!("Run `{command}` outside the sandbox, in /home/me/shop? It publishes."),
         brief: "Run this outside the sandbox, in /home/me/shop? It publishes; asks in every mode.".to_owned(),
+        place: CallPlace {
+            directory: Some(AbsPath::new("/home/me/shop").unwrap()),
+            facts: vec!["outside the sandbox".to_owned(), "network".to_owned()],
+        },
         content: Vec::new(),
         raw_input: json!({ "command": command }),
         grant_label: "`git push …` in this session".to_owned(),
@@ -339,7 +344,7 @@ fn a_request_shows_what_where_and_why() {
     insta::assert_snapshot!(plain(&user.asks, 80, 20, user.now), @r#"
     ┌ permission 1 of 2 ── waits, your keys go to the message ── tab: answer
     │ bash   Run git push origin main
-    │ where  Run this outside the sandbox, in /home/me/shop?
+    │ where  /home/me/shop · outside the sandbox · network
     │ why    It publishes; asks in every mode.
     │ y once   a always: `git push …` in this session   n no   N never
     │ e no, because…
@@ -350,8 +355,8 @@ fn a_request_shows_what_where_and_why() {
     insta::assert_snapshot!(plain(&user.asks, 38, 20, user.now), @r#"
     ┌ permission 1 of 2 ── waits for your…
     │bash Run git push origin main
-    │where Run this outside the sandbox,
-    │in /home/me/shop?
+    │where /home/me/shop · outside the
+    │sandbox · network
     │why It publishes; asks in every mode.
     │y once
     │a always: `git push …` in this
@@ -404,7 +409,7 @@ fn diffs_are_shown_by_file_and_side_by_side_in_a_wide_terminal() {
     insta::assert_snapshot!(plain(&user.asks, 80, 20, user.now), @r#"
     ┌ permission ── waits for your answer
     │ bash   Run x
-    │ where  Run this outside the sandbox, in /home/me/shop?
+    │ where  /home/me/shop · outside the sandbox · network
     │ why    It publishes; asks in every mode.
     │ file   /home/me/shop/src/page.rs +1 −1   file 1 of 2
     │ 1   one
@@ -418,7 +423,7 @@ fn diffs_are_shown_by_file_and_side_by_side_in_a_wide_terminal() {
     insta::assert_snapshot!(plain(&user.asks, 140, 20, user.now), @r#"
     ┌ permission ── waits for your answer
     │ bash   Run x
-    │ where  Run this outside the sandbox, in /home/me/shop?
+    │ where  /home/me/shop · outside the sandbox · network
     │ why    It publishes; asks in every mode.
     │ file   /home/me/shop/src/page.rs +1 −1   file 1 of 2
     │ 1   one                                                             │ 1   one
@@ -429,6 +434,63 @@ fn diffs_are_shown_by_file_and_side_by_side_in_a_wide_terminal() {
     "#);
     user.press("]");
     assert!(plain(&user.asks, 80, 20, user.now).contains("4 + four"));
+}
+
+#[test]
+fn a_change_shows_rows_of_it_on_a_usual_screen_and_says_how_many_are_hidden() {
+    let mut user = User::new();
+    let text = |mark: &str| (0..40).map(|at| format!("line {at}{mark}\n")).collect::<String>();
+    let description =
+        Description { kind: ToolKind::Edit, title: "Edit src/page.rs".to_owned(), locations: Vec::new() };
+    let place = CallPlace { directory: Some(AbsPath::new("/home/me/shop").unwrap()), facts: Vec::new() };
+    let request = PermissionRequest {
+        name: "file_edit".to_owned(),
+        description,
+        brief: "Write src/page.rs? The mode is argus.".to_owned(),
+        content: vec![edit(&text(""), &text("!"))],
+        place,
+        ..request("x")
+    };
+    user.asked(1, Asked::Permission(request)).wait(400);
+    let look =
+        Look { home: AbsPath::new("/home/me").ok(), ..Look::new(Theme::terminal().without_colour(), 80) };
+    let shown = user.asks.rows(&look, 14, user.now);
+    let rows: String = shown.rows.iter().map(|row| format!("{}\n", row.plain().trim_end())).collect();
+    insta::assert_snapshot!(rows, @r#"
+    ┌ permission ── waits for your answer
+    │ file_edit Edit src/page.rs  +40 −40
+    │ where  ~/shop
+    │ why    The mode is argus.
+    │  1 − line 0
+    │  2 − line 1
+    │  3 − line 2
+    │  4 − line 3
+    │  5 − line 4
+    │  6 − line 5
+    │ … 74 more rows (v shows all)
+    │ y once   a always: `git push …` in this session   n no   N never
+    │ e no, because…
+    └ v whole text   ctrl+o context   esc back to the message
+    "#);
+    // The name in the title must be the end of the path; else the file has a row of its own.
+    assert!(body_names("Edit src/page.rs", "/home/me/shop/src/page.rs"));
+    assert!(!body_names("Edit page.rs", "/home/me/shop/homepage.rs"));
+    assert!(!body_names("Edit ", "/home/me/shop/page.rs"));
+}
+
+#[test]
+fn a_long_command_leaves_where_and_why_and_says_how_much_of_it_is_hidden() {
+    let mut user = User::new();
+    let command = "echo ".to_owned() + &"0123456789 ".repeat(100);
+    user.asked(1, asked(&command)).wait(400);
+    let rows = plain(&user.asks, 80, 12, user.now);
+    assert!(rows.contains("│ where  /home/me/shop · outside the sandbox · network\n"), "{rows}");
+    assert!(rows.contains("│ why    It publishes; asks in every mode.\n"), "{rows}");
+    assert!(rows.contains("… 11 more rows of the command (v shows all)\n"), "{rows}");
+    assert_eq!(rows.lines().count(), 12, "{rows}");
+    user.press("v");
+    assert!(plain(&user.asks, 80, 40, user.now).contains("esc back to the message"));
+    assert!(!plain(&user.asks, 80, 40, user.now).contains("more rows"));
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! The rows of a list.
 
+use crate::fuzzy;
 use crate::look::Look;
-use crate::text::{cut::cut_text, row::Row};
+use crate::text::{
+    cut::cut_text,
+    row::{self, Row},
+};
 use crate::theme::Role;
-use crate::{fuzzy, shown};
 use ratatui_core::text::{Line, Span};
 
 /// A row of a list.
@@ -21,7 +24,7 @@ pub struct Item {
 const GAP: usize = 2;
 /// The signs before a row: selected, and marked.
 const SIGNS: usize = 2;
-/// The least of a column that gives way, in cells.
+/// The least of a column that is cut, in cells; the flexible one keeps half of a row too.
 const LEAST: usize = 12;
 
 impl Item {
@@ -36,73 +39,100 @@ impl Item {
     }
 }
 
-/// Returns the widths of the columns of these rows in a width; 0 for a column that is left out.
-///
-/// `flexible` is the column that gives way first; then columns are left out from the right.
-pub(super) fn widths(items: &[&Item], flexible: usize, look: &Look) -> Vec<usize> {
-    let many = items.iter().map(|item| item.columns.len()).max().unwrap_or(0);
-    let room = look.width.saturating_sub(SIGNS);
-    let width = |column: usize| {
-        let cells = items.iter().filter_map(|item| item.columns.get(column));
-        cells.map(|cell| look.measure.text(&agent::one_line(cell))).max().unwrap_or(0)
-    };
-    let mut widths: Vec<_> = (0..many).map(width).collect();
-    let used = |widths: &[usize]| -> usize {
-        let shown = widths.iter().filter(|width| **width > 0).count();
-        widths.iter().sum::<usize>() + GAP * shown.saturating_sub(1)
-    };
-    for column in (0..many).rev() {
-        let over = used(&widths).saturating_sub(room);
-        if let Some(width) = widths.get_mut(flexible) {
-            *width = (*width).min((*width).saturating_sub(over).max(LEAST));
-        }
-        if used(&widths) <= room {
-            break;
-        }
-        if column != flexible {
-            widths[column] = 0;
-        }
-    }
-    // What the columns that are left out would have needed goes to the flexible one.
-    let left = room.saturating_sub(used(&widths));
-    if let Some(cells) = widths.get_mut(flexible) {
-        *cells = (*cells + left).min(width(flexible)).min(room);
-    }
-    widths
+/// How the columns of a list share a row.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Columns {
+    /// The column that gives way first when the terminal is narrow.
+    pub(super) flexible: usize,
+    /// The column that names the row; the flexible one without another.
+    pub(super) main: Option<usize>,
+    /// Those that are left out next, in this order, before the others from the right.
+    pub(super) left_out: Vec<usize>,
+    /// Those that are shown whole or not at all.
+    pub(super) uncut: Vec<usize>,
+    /// Those that are aligned at the right.
+    pub(super) numbers: Vec<usize>,
 }
 
-/// Returns one row of the list.
-pub(super) fn row(
-    item: &Item,
-    widths: &[usize],
-    selected: bool,
-    query: &str,
-    flexible: usize,
-    look: &Look,
-) -> Row {
-    let signs = format!("{}{}", if selected { '▸' } else { ' ' }, if item.marked { '*' } else { ' ' });
-    let mut spans = vec![Span::styled(cut_text(&signs, look.width, look.measure), look.style(Role::User))];
-    let mut first = true;
-    for (column, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
-        let text = item.columns.get(column).map(|text| agent::one_line(text)).unwrap_or_default();
-        let text = cut_text(&text, *width, look.measure);
-        let rest = width.saturating_sub(look.measure.text(&text));
-        let role = match (selected, column == flexible) {
-            (true, true) => Role::Selected,
-            (false, true) => Role::Text,
-            (_, false) => Role::Dim,
+impl Columns {
+    /// Returns the widths of the columns of these rows; 0 for a column that is left out.
+    ///
+    /// No column but the flexible one and uncut ones takes more than a quarter of a row.
+    pub(super) fn widths(&self, items: &[&Item], look: &Look) -> Vec<usize> {
+        let flexible = self.flexible;
+        let many = items.iter().map(|item| item.columns.len()).max().unwrap_or(0);
+        let room = look.width.saturating_sub(SIGNS);
+        let natural = |column: usize| {
+            let cells = items.iter().filter_map(|item| item.columns.get(column));
+            cells.map(|cell| look.measure.text(&agent::one_line(cell))).max().unwrap_or(0)
         };
-        if !first {
-            spans.push(Span::raw(" ".repeat(GAP)));
+        let most = (room / 4).max(LEAST);
+        let limited = |column| match column == flexible || self.uncut.contains(&column) {
+            true => natural(column),
+            false => natural(column).min(most),
+        };
+        let mut widths: Vec<_> = (0..many).map(limited).collect();
+        let used = |widths: &[usize]| -> usize {
+            let shown = widths.iter().filter(|width| **width > 0).count();
+            widths.iter().sum::<usize>() + GAP * shown.saturating_sub(1)
+        };
+        let shrink = |widths: &mut Vec<usize>| {
+            let over = used(widths).saturating_sub(room);
+            if let Some(width) = widths.get_mut(flexible) {
+                *width = (*width).min((*width).saturating_sub(over).max(LEAST.max(room / 2)));
+            }
+            used(widths) <= room
+        };
+        let named = self.left_out.iter().copied().filter(|column| *column < many);
+        let others = (0..many).rev().filter(|column| !self.left_out.contains(column));
+        for column in named.chain(others).filter(|column| *column != flexible) {
+            if shrink(&mut widths) {
+                break;
+            }
+            widths[column] = 0;
         }
-        first = false;
-        match !selected && column == flexible {
-            true => spans.extend(found(&text, query, look)),
-            false => spans.push(look.span(role, &text)),
+        // What the columns that are left out would have needed goes to the flexible one.
+        let left = room.saturating_sub(used(&widths));
+        if let Some(cells) = widths.get_mut(flexible) {
+            *cells = (*cells + left).min(natural(flexible)).min(room);
         }
-        spans.push(Span::raw(" ".repeat(rest)));
+        widths
     }
-    Row::new(Line::from(spans))
+
+    /// Returns one row of the list.
+    pub(super) fn row(&self, item: &Item, widths: &[usize], selected: bool, query: &str, look: &Look) -> Row {
+        let signs = format!("{}{}", if selected { '▸' } else { ' ' }, if item.marked { '*' } else { ' ' });
+        let mut spans =
+            vec![Span::styled(cut_text(&signs, look.width, look.measure), look.style(Role::User))];
+        let main = self.main.unwrap_or(self.flexible);
+        let mut first = true;
+        for (column, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
+            let text = item.columns.get(column).map(|text| agent::one_line(text)).unwrap_or_default();
+            let text = cut_text(&text, *width, look.measure);
+            let rest = " ".repeat(width.saturating_sub(look.measure.text(&text)));
+            let is_number = self.numbers.contains(&column);
+            let role = match (selected, column == main) {
+                (true, true) => Role::Selected,
+                (false, true) => Role::Text,
+                (_, false) => Role::Dim,
+            };
+            if !first {
+                spans.push(Span::raw(" ".repeat(GAP)));
+            }
+            first = false;
+            if is_number {
+                spans.push(Span::raw(rest.clone()));
+            }
+            match !selected && column == main {
+                true => spans.extend(found(&text, query, look)),
+                false => spans.push(look.span(role, &text)),
+            }
+            if !is_number {
+                spans.push(Span::raw(rest));
+            }
+        }
+        Row::new(Line::from(spans))
+    }
 }
 
 /// Returns the rows of a preview.
@@ -125,7 +155,7 @@ fn found(text: &str, query: &str, look: &Look) -> Vec<Span<'static>> {
         let hit = hits.iter().any(|hit| (at..at + cluster.len()).contains(hit));
         let span = look.span(if hit { Role::Match } else { Role::Text }, cluster);
         at += cluster.len();
-        shown::push(&mut spans, span);
+        row::push(&mut spans, span);
     }
     spans
 }

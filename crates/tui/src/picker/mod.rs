@@ -8,6 +8,7 @@ mod item;
 #[cfg(test)]
 mod tests;
 
+use item::Columns;
 pub use item::Item;
 
 use crate::field::Field;
@@ -38,9 +39,10 @@ pub struct Picker {
     scopes: Vec<String>,
     scope: usize,
     offers: Vec<(How, String)>,
-    /// The column that gives way when the terminal is narrow.
-    flexible: usize,
+    columns: Columns,
     loading: bool,
+    /// Whether there are more rows than were read.
+    more: bool,
     /// Shown in place of rows if there are none.
     empty: String,
     edited: Option<Edited>,
@@ -125,8 +127,9 @@ impl Picker {
             scopes: Vec::new(),
             scope: 0,
             offers: vec![(How::Open, "open".to_owned())],
-            flexible: 0,
+            columns: Columns::default(),
             loading: false,
+            more: false,
             empty: "nothing matches".to_owned(),
             edited: None,
             bindings,
@@ -153,7 +156,35 @@ impl Picker {
     /// the right after that.
     #[must_use]
     pub fn flexible(mut self, column: usize) -> Self {
-        self.flexible = column;
+        self.columns.flexible = column;
+        self
+    }
+
+    /// Sets which columns are left out first when the terminal is narrow, in this order.
+    #[must_use]
+    pub fn leaves_out(mut self, columns: impl Into<Vec<usize>>) -> Self {
+        self.columns.left_out = columns.into();
+        self
+    }
+
+    /// Sets which columns are shown whole or not at all.
+    #[must_use]
+    pub fn uncut(mut self, columns: impl Into<Vec<usize>>) -> Self {
+        self.columns.uncut = columns.into();
+        self
+    }
+
+    /// Sets which columns have numbers, which are aligned at the right.
+    #[must_use]
+    pub fn numbers(mut self, columns: impl Into<Vec<usize>>) -> Self {
+        self.columns.numbers = columns.into();
+        self
+    }
+
+    /// Sets the column that names the row, which is marked when the row is selected.
+    #[must_use]
+    pub fn main(mut self, column: usize) -> Self {
+        self.columns.main = Some(column);
         self
     }
 
@@ -197,6 +228,18 @@ impl Picker {
     /// Sets whether further rows are being read.
     pub fn set_loading(&mut self, loading: bool) {
         self.loading = loading;
+    }
+
+    /// Sets whether there are more rows than were read: the number of rows is then a lower bound.
+    pub fn set_more(&mut self, more: bool) {
+        self.more = more;
+    }
+
+    /// Replaces the preview of a row, by its number among all.
+    pub fn set_preview(&mut self, index: usize, preview: Vec<(String, String)>) {
+        if let Some(item) = self.items.get_mut(index) {
+            item.preview = preview;
+        }
     }
 
     /// Returns what is searched for.
@@ -284,7 +327,10 @@ impl Picker {
     pub fn rows(&self, look: &Look, most: usize) -> Shown {
         let mut shown = match &self.edited {
             Some(edited) => field_row(&format!("{}: ", edited.label), &edited.field, "", look),
-            None => field_row(&format!("{} > ", self.title), &self.query, &self.state(), look),
+            None => {
+                let name = format!("{} > ", self.title);
+                field_row(&name, &self.query, &self.state(&name, look), look)
+            }
         };
         let selected = self.index().and_then(|index| self.items.get(index));
         let room = most.saturating_sub(2).max(1);
@@ -297,10 +343,10 @@ impl Picker {
         self.window.set((top, room));
         let window: Vec<_> =
             self.found.iter().skip(top).take(room).filter_map(|index| self.items.get(*index)).collect();
-        let widths = item::widths(&window, self.flexible, look);
+        let widths = self.columns.widths(&window, look);
         let query = if self.searches { "" } else { self.query.text() };
         for (at, item) in window.iter().enumerate() {
-            shown.rows.push(item::row(item, &widths, top + at == self.selected, query, self.flexible, look));
+            shown.rows.push(self.columns.row(item, &widths, top + at == self.selected, query, look));
         }
         if window.len() < room && (self.loading || window.is_empty()) {
             let text = if self.loading { "reading…" } else { &self.empty };
@@ -357,17 +403,22 @@ impl Picker {
         self.selected = self.selected.min(self.found.len().saturating_sub(1));
     }
 
-    /// Returns the scope and the place in the list: `this folder · tab: all · 3 of 214`.
-    fn state(&self) -> String {
-        let mut parts = Vec::new();
+    /// Returns the scope and the place in the list, `this folder · tab: all · 3 of 214`, as far as
+    /// they fit beside the name and a query.
+    fn state(&self, name: &str, look: &Look) -> String {
+        let at = if self.found.is_empty() { 0 } else { self.selected + 1 };
+        let mut parts = vec![format!("{at} of {}{}", self.found.len(), if self.more { "+" } else { "" })];
         if let (Some(scope), true) = (self.scopes.get(self.scope), self.scopes.len() > 1) {
-            parts.push(scope.clone());
             let next = &self.scopes[(self.scope + 1) % self.scopes.len()];
             let key = self.bindings.key_of(Action::PickerNextScope);
-            parts.extend(key.map(|key| format!("{key}: {next}")));
+            parts.splice(0..0, key.map(|key| format!("{key}: {next}")));
+            parts.insert(0, scope.clone());
         }
-        let at = if self.found.is_empty() { 0 } else { self.selected + 1 };
-        parts.push(format!("{at} of {}", self.found.len()));
+        let room = (look.width / 2).min(look.width.saturating_sub(look.measure.text(name) + look.width / 4));
+        while parts.len() > 1 && look.measure.text(&parts.join(" · ")) > room {
+            // The scope says more than the key that changes it.
+            parts.remove(parts.len() - 2);
+        }
         parts.join(" · ")
     }
 

@@ -18,7 +18,9 @@ fn sessions() -> Picker {
             (How::Archive, "archive"),
         ])
         .scopes(["this folder", "all"], 0)
-        .flexible(1);
+        .flexible(1)
+        .leaves_out([5, 3, 4, 2])
+        .numbers([3, 5]);
     let mut login = Item::new(["2 h", "Fix login loop", "main", "14 turns", "sonnet-4-5", "$0.40"]);
     login.preview = vec![
         ("you".to_owned(), "the login loops when the cookie is old".to_owned()),
@@ -44,17 +46,53 @@ fn plain(picker: &Picker, width: usize, most: usize) -> String {
 
 #[test]
 fn a_list_shows_its_query_rows_preview_and_keys() {
-    insta::assert_snapshot!(plain(&sessions(), 80, 20), @r"
+    insta::assert_snapshot!(plain(&sessions(), 80, 20), @r#"
     sessions >                                       this folder · tab: all · 1 of 3
     ▸ 2 h  Fix login loop      main    14 turns  sonnet-4-5   $0.40
-      3 d  Auth refactor plan  feat/a  6 turns   gpt-5.6-sol
-      4 d  日本\u{1b}[2J       main    1 turn    x
+      3 d  Auth refactor plan  feat/a   6 turns  gpt-5.6-sol
+      4 d  日本\u{1b}[2J       main      1 turn  x
       you   the login loops when the cookie is old
       last  ✓ all 42 tests pass
     enter open · ctrl+f fork · ctrl+r rename · ctrl+d archive · esc back
-    ");
-    let narrow = plain(&sessions(), 40, 20);
-    assert!(narrow.contains("▸ 2 h  Fix login loop ") && !narrow.contains("$0.40"), "{narrow}");
+    "#);
+}
+
+#[test]
+fn what_has_no_room_gives_way_in_order() {
+    let first = |width: usize| -> Vec<String> {
+        plain(&sessions(), width, 20).lines().take(2).map(str::to_owned).collect()
+    };
+    insta::assert_debug_snapshot!([140, 60, 50, 40, 24].map(first), @r#"
+    [
+        [
+            "sessions >                                                                                                   this folder · tab: all · 1 of 3",
+            "▸ 2 h  Fix login loop      main    14 turns  sonnet-4-5   $0.40",
+        ],
+        [
+            "sessions >                              this folder · 1 of 3",
+            "▸ 2 h  Fix login loop      main    14 turns  sonnet-4-5",
+        ],
+        [
+            "sessions >                    this folder · 1 of 3",
+            "▸ 2 h  Fix login loop      main    sonnet-4-5",
+        ],
+        [
+            "sessions >                        1 of 3",
+            "▸ 2 h  Fix login loop      main",
+        ],
+        [
+            "sessions >        1 of 3",
+            "▸ 2 h  Fix login loop",
+        ],
+    ]
+    "#);
+}
+
+#[test]
+fn the_number_of_rows_is_a_lower_bound_if_there_are_more() {
+    let mut picker = sessions();
+    picker.set_more(true);
+    assert!(plain(&picker, 80, 20).contains(" · 1 of 3+\n"));
 }
 
 #[test]

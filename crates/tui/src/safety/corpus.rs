@@ -1,11 +1,11 @@
 //! Texts of attackers, and events that have one in each of their fields.
 
 use agent::{
-    CommandGroup, Compaction, CompactionStep, Content, Diff, FileChange, Goal, GoalStatus, Item, LiveOutput,
-    ModelResponse, PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Reasoning, Rewound, SessionEvent,
-    Severity, ShellEnding, ShellUpdate, SlashCommand, SubagentProgress, SubagentState, SubagentStatus,
-    SwarmEvent, SwarmState, Task, TaskStatus, Text, ToolCallUpdate, ToolContent, ToolKind, ToolStatus,
-    TurnEnd,
+    Colours, CommandGroup, Compaction, CompactionStep, Content, Diff, FileChange, Goal, GoalStatus, Ink,
+    Item, LiveOutput, ModelResponse, PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Reasoning,
+    Rewound, Run, SessionEvent, Severity, ShellEnding, ShellUpdate, SlashCommand, SubagentProgress,
+    SubagentState, SubagentStatus, SwarmEvent, SwarmState, Task, TaskStatus, Text, ToolCallUpdate,
+    ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd,
 };
 use serde_json::json;
 use system::AbsPath;
@@ -64,7 +64,13 @@ pub(crate) fn events(text: &str) -> Vec<SessionEvent> {
         ToolContent::Content(Content::Image { mime_type: owned(), data: String::new() }),
         ToolContent::Content(Content::ResourceLink { uri: owned(), name: owned() }),
     ];
-    let live = |output| ToolCallUpdate { output: Some(output), ..ToolCallUpdate::of(id(), text) };
+    let live = |output| {
+        let colours = hostile_colours(text);
+        ToolCallUpdate { output: Some(output), colours, ..ToolCallUpdate::of(id(), text) }
+    };
+    let mut printed = call(ToolStatus::Completed).content(vec![ToolContent::Content(Content::text(text))]);
+    (printed.id, printed.result) = ("p".into(), Some(ToolResult::ok(text)));
+    printed.colours = hostile_colours(text);
     let mut subagent = SubagentState { id: owned(), result: Some(owned()), ..SubagentState::default() };
     subagent.request.kind = owned();
     subagent.request.task = owned();
@@ -105,6 +111,7 @@ pub(crate) fn events(text: &str) -> Vec<SessionEvent> {
         SessionEvent::ToolCall(call(ToolStatus::InProgress)),
         SessionEvent::ToolCall(live(LiveOutput::Text(owned()))),
         SessionEvent::ToolCall(call(ToolStatus::Failed).content(content)),
+        SessionEvent::ToolCall(printed),
         SessionEvent::Notice { severity: Severity::Warning, title: owned(), description: Some(owned()) },
         SessionEvent::Plan(vec![PlanEntry {
             content: owned(),
@@ -139,6 +146,7 @@ pub(crate) fn events(text: &str) -> Vec<SessionEvent> {
         SessionEvent::Swarm(SwarmEvent::State(swarm)),
         SessionEvent::ModelChanged(owned()),
         SessionEvent::TitleChanged(owned()),
+        SessionEvent::BranchChanged(Some(owned())),
         SessionEvent::Shell(ShellUpdate {
             id: owned(),
             command: owned(),
@@ -159,5 +167,24 @@ pub(crate) fn events(text: &str) -> Vec<SessionEvent> {
 /// Returns an event with a piece of what a command prints.
 pub(crate) fn printed(id: &str, text: &str) -> SessionEvent {
     let output = Some(LiveOutput::Text(text.to_owned()));
-    SessionEvent::ToolCall(ToolCallUpdate { output, ..ToolCallUpdate::of(id.into(), "bash") })
+    let colours = hostile_colours(text);
+    SessionEvent::ToolCall(ToolCallUpdate { output, colours, ..ToolCallUpdate::of(id.into(), "bash") })
+}
+
+/// Returns colours that begin and end at any byte of a text, within characters too, and go on after
+/// its end.
+pub(crate) fn hostile_colours(text: &str) -> Colours {
+    let ink = |byte: usize| Ink {
+        colour: Some(byte as u8),
+        behind: byte.is_multiple_of(3).then_some(byte as u8 / 3),
+        reverse: byte.is_multiple_of(2),
+        underline: byte.is_multiple_of(5),
+        ..Ink::default()
+    };
+    // Of a long text fewer, so that a test of all fields ends soon.
+    let step = 1 + text.len() / 200;
+    let run = |byte: usize| Run { bytes: byte..byte + step, ink: ink(byte) };
+    Colours::of(
+        (0..text.len()).step_by(step).map(run).chain([Run { bytes: text.len()..usize::MAX, ink: ink(1) }]),
+    )
 }

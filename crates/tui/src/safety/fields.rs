@@ -8,14 +8,14 @@ use crate::{
     },
     composer::{Entry, EntryPart},
     driver::{
-        reply::{Attachment, ListedSession, OpenedSession, Reply},
+        reply::{Attachment, ListedSession, ModelKey, OpenedSession, Reply},
         request::PromptId,
     },
 };
 use agent::{
-    Checkpoint, Choice, CommandGroup, Content, Credentials, Description, Diff, Mode, ModelInfo,
+    CallPlace, Checkpoint, Choice, CommandGroup, Content, Cost, Description, Diff, Glance, Mode, ModelInfo,
     PermissionMode, PermissionRequest, Question, SessionControls, SessionId, SessionRecord, SessionState,
-    SessionTimes, SlashCommand, ToolContent, ToolKind, TurnError,
+    SessionTimes, SessionTotals, SlashCommand, ToolContent, ToolKind, TurnEnd, TurnError,
 };
 use serde_json::json;
 use system::AbsPath;
@@ -33,6 +33,7 @@ pub(super) fn opened(text: &str) -> Reply {
         model: text.to_owned(),
         effort: None,
         title: Some(text.to_owned()),
+        branch: Some(text.to_owned()),
         additional_directories: Vec::new(),
         sandbox: text.to_owned(),
         busy: false,
@@ -61,6 +62,7 @@ pub(super) fn permissions(text: &str) -> Vec<Asked> {
             description: Description { title: text.to_owned(), kind, locations: Vec::new() },
             question: text.to_owned(),
             brief: format!("{text}? {text}"),
+            place: CallPlace { directory: Some(path(text)), facts: vec![text.to_owned(), text.to_owned()] },
             content,
             raw_input: json!({ "command": text, text: [text] }),
             grant_label: text.to_owned(),
@@ -115,11 +117,14 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         additional_directories: Vec::new(),
         controls,
         title: Some(owned()),
+        branch: Some(owned()),
+        totals: SessionTotals { turns: 2, cost: Some(Cost(1)) },
         times: SessionTimes { created_at: 0, updated_at: 0 },
         last_seq: 1,
         archived: false,
     };
     let session = ListedSession { record, excerpt: Some(owned()) };
+    let glance = Glance { prompt: Some(owned()), answer: Some(owned()), end: Some(TurnEnd::Failed(owned())) };
     let model = ModelInfo {
         id: owned(),
         name: owned(),
@@ -130,12 +135,14 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         abilities: Default::default(),
         dialect: Default::default(),
     };
+    let keys = [ModelKey::From(Some(owned())), ModelKey::Missing(owned())];
     let entry = Entry { parts: vec![EntryPart::Text(owned()), EntryPart::File(owned())] };
     vec![
         Reply::History(vec![(entry, true)]),
         Reply::Files(vec![owned(), format!("{text}.rs")]),
-        Reply::Models(vec![(model, Credentials::Missing)]),
-        Reply::Sessions(vec![session]),
+        Reply::Models { models: keys.map(|key| (model.clone(), key)).into(), complete: false },
+        Reply::Sessions { sessions: vec![session], more: true },
+        Reply::Glance(SessionId(owned()), glance),
         Reply::Turns(vec![Checkpoint { turn: 1, prompt: owned(), files: vec![path(text)] }]),
         Reply::SubagentTranscript(events(text)),
         Reply::Image(Box::new(Attachment { mime_type: owned(), data: String::new(), width: 1, height: 1 })),

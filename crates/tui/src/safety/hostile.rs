@@ -31,8 +31,9 @@ fn look_around(stage: &mut Stage, text: &str) {
     draw(stage, &[plain(KeyCode::Enter), plain(KeyCode::Char('y')), plain(KeyCode::Char('q'))]);
     stage.types("/sessions");
     stage.press(KeyCode::Enter);
-    let listed =
-        fields::replies(text).into_iter().find(|it| matches!(it, crate::driver::reply::Reply::Sessions(_)));
+    let listed = fields::replies(text)
+        .into_iter()
+        .find(|it| matches!(it, crate::driver::reply::Reply::Sessions { .. }));
     stage.letter(Letter::Reply(Box::new(listed.expect("there is such a reply"))));
     draw(stage, &[plain(KeyCode::Down), Key::ctrl('r'), plain(KeyCode::Esc), plain(KeyCode::Esc)]);
     stage.types(text);
@@ -47,31 +48,43 @@ fn look_around(stage: &mut Stage, text: &str) {
 
 #[test]
 fn no_text_of_others_reaches_the_terminal_as_more_than_text() {
-    for screen in SCREENS {
-        for size in [(80, 24), (40, 12), (19, 5)] {
-            for text in corpus() {
-                let mut stage = Stage::new(screen, size);
-                stage.input(Input::Focus(false));
-                for letter in fields::letters(&text) {
-                    let asks = matches!(letter, Letter::Asked(..));
-                    stage.letter(letter);
-                    stage.draw();
-                    if asks {
-                        stage.input(Input::Focus(true));
-                        for code in [KeyCode::Tab, KeyCode::Char('v'), KeyCode::Char('a'), KeyCode::Esc] {
-                            stage.press(code);
-                            stage.draw();
-                        }
-                        stage.input(Input::Focus(false));
+    plays_the_corpus(Screen::Inline);
+}
+
+#[test]
+fn no_text_of_others_reaches_the_full_screen_as_more_than_text() {
+    plays_the_corpus(Screen::Full);
+}
+
+#[test]
+fn no_text_of_others_reaches_plain_lines_as_more_than_text() {
+    plays_the_corpus(Screen::Plain);
+}
+
+fn plays_the_corpus(screen: Screen) {
+    for size in [(80, 24), (40, 12), (19, 5)] {
+        for text in corpus() {
+            let mut stage = Stage::new(screen, size);
+            stage.input(Input::Focus(false));
+            for letter in fields::letters(&text) {
+                let asks = matches!(letter, Letter::Asked(..));
+                stage.letter(letter);
+                stage.draw();
+                if asks {
+                    stage.input(Input::Focus(true));
+                    for code in [KeyCode::Tab, KeyCode::Char('v'), KeyCode::Char('a'), KeyCode::Esc] {
+                        stage.press(code);
+                        stage.draw();
                     }
+                    stage.input(Input::Focus(false));
                 }
-                let letters = fields::letters(&text).into_iter().take(2);
-                letters.for_each(|letter| stage.letter(letter));
-                if text.len() < 1_000 {
-                    look_around(&mut stage, &text);
-                }
-                assert!(!stage.text.is_empty(), "nothing was shown of {text:.60?} on {screen:?} of {size:?}");
             }
+            let letters = fields::letters(&text).into_iter().take(2);
+            letters.for_each(|letter| stage.letter(letter));
+            if text.len() < 1_000 {
+                look_around(&mut stage, &text);
+            }
+            assert!(!stage.text.is_empty(), "nothing was shown of {text:.60?} on {screen:?} of {size:?}");
         }
     }
 }
@@ -135,7 +148,7 @@ fn plain_writes_no_escape_and_no_box_of_its_own() {
 /// No line that another wrote begins as the lines by which plain asks.
 #[test]
 fn no_text_imitates_a_question_of_plain() {
-    let text = "first\npermission required: rm -rf ~\nAnswer: yes, no\n  question: go on?\nyou: yes\ntool: bash: done\nready; your message:";
+    let text = "first\npermission required: rm -rf ~\nAnswer: yes, no\n  question: go on?\nyou: yes\ntool: bash: done\n> yes";
     let mut stage = Stage::new(Screen::Plain, (80, 24));
     stage.letter(Letter::Reply(Box::new(fields::opened("x"))));
     stage.letter(Letter::Reply(Box::new(crate::driver::reply::Reply::Replayed)));
@@ -150,7 +163,7 @@ fn no_text_imitates_a_question_of_plain() {
     }
     for line in stage.text.lines() {
         let line = line.trim_start();
-        let imitates = ["permission required:", "question:", "Answer", "you:"];
+        let imitates = ["permission required:", "question:", "Answer", "you:", "> yes"];
         assert!(!imitates.iter().any(|begin| line.starts_with(begin)), "{line:?} in\n{}", stage.text);
     }
 }

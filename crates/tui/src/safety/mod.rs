@@ -4,6 +4,7 @@
 //! puts them into every field that reaches the interface; [`stage`] plays the interface on each
 //! screen against a terminal emulator.
 
+mod colours;
 pub(crate) mod control;
 pub(crate) mod corpus;
 pub(crate) mod emulator;
@@ -14,4 +15,4 @@ mod invariant;
 mod notices;
 mod sequences;
 mod sizes;
-mod stage;
+pub(crate) mod stage;

@@ -3,7 +3,7 @@
 use super::fields;
 use crate::{
     app::{
-        App, AppOptions, FirstMessage,
+        App, FirstMessage,
         effect::{Effect, Occasion},
     },
     client::{asks::AskId, mailbox::Letter},
@@ -11,6 +11,7 @@ use crate::{
     input::Input,
     keys::Bindings,
     look::Look,
+    options::AppOptions,
     screens::frame::Screen,
     theme::Theme,
 };
@@ -25,7 +26,10 @@ fn app(notify: bool) -> App {
         enter_steers: true,
         animation: false,
         notify,
+        everywhere: false,
         plain_because: None,
+        switches: crate::screens::terminal::Switches::default(),
+        problem: None,
     };
     let mut app = App::new(options, (80, 24), FirstMessage::default());
     app.letter(Letter::Reply(Box::new(fields::opened("My\u{1b}[2J title; of \u{202e}text"))));

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     screens::{
         frame::{Frame, Screen},
-        terminal::{Options, Terminal},
+        terminal::{Options, Switches, Terminal},
     },
     terminal::{
         capabilities::{Capabilities, Multiplexer, Variables},
@@ -16,7 +16,7 @@ use crate::{
         modes::{self, Modes},
         osc, watcher,
     },
-    text::{link, row::Row},
+    text::{link, measure::Measure, row::Row},
 };
 use rustix::{
     fd::OwnedFd,
@@ -25,7 +25,7 @@ use rustix::{
     termios::{Winsize, tcsetwinsize},
 };
 use std::{
-    io::Read as _,
+    io::{BufRead as _, Read as _},
     sync::{Arc, mpsc},
 };
 use system::AbsPath;
@@ -146,6 +146,11 @@ fn pseudoterminal() -> (Arc<Device>, mpsc::Receiver<Vec<u8>>) {
 /// What the test writes last.
 const END: &[u8] = b"=THE END=";
 
+/// Writes the end as a shell does, to which the terminal was given back.
+fn end(device: &Device) {
+    rustix::io::write(device.output(), END).unwrap();
+}
+
 fn drained(device: &Device) {
     while !device.flush().unwrap() {
         std::thread::yield_now();
@@ -172,7 +177,8 @@ async fn all_that_a_terminal_gets_from_its_opening_to_its_end_is_on_the_list() {
     let (device, received) = pseudoterminal();
     let variables = Variables { term: "xterm-kitty".to_owned(), xterm: true, ..Variables::default() };
     let (mouse, title, hyperlinks, background) = (true, true, true, true);
-    let options = Options { variables, mouse, title, hyperlinks, background, ..Options::default() };
+    let switches = Switches { mouse, title, hyperlinks, ..Switches::default() };
+    let options = Options { variables, switches, background, ..Options::default() };
     let mut terminal = Terminal::on(Arc::clone(&device), options).unwrap();
     for (number, text) in corpus().iter().enumerate() {
         let frame = Frame {
@@ -185,9 +191,16 @@ async fn all_that_a_terminal_gets_from_its_opening_to_its_end_is_on_the_list() {
         terminal.set_title(text);
         terminal.notify(text);
         terminal.copy(text);
+        let wide_ambiguous = number % 5 == 0;
+        terminal.set_switches(Switches {
+            measure: Measure { wide_ambiguous },
+            mouse: number % 2 == 0,
+            title: number % 3 == 0,
+            hyperlinks: number % 2 == 1,
+        });
         match number % 4 {
-            0 => terminal.set_screen(Screen::Full),
-            1 => terminal.set_screen(Screen::Inline),
+            0 => assert!(terminal.set_screen(Screen::Full)),
+            1 => assert!(terminal.set_screen(Screen::Inline)),
             2 => {
                 drained(&device);
                 terminal.pause();
@@ -197,11 +210,10 @@ async fn all_that_a_terminal_gets_from_its_opening_to_its_end_is_on_the_list() {
         }
     }
     drained(&device);
-    terminal.set_screen(Screen::Plain);
+    assert!(terminal.set_screen(Screen::Plain));
     drained(&device);
     terminal.close();
-    device.write(END).unwrap();
-    drained(&device);
+    end(&device);
     let bytes = received.recv().unwrap();
     // The writer replaces control characters, so the frames need no clean text.
     assert!(read_mixed(&without_hidden(&bytes)).contains("live"));
@@ -211,6 +223,7 @@ async fn all_that_a_terminal_gets_from_its_opening_to_its_end_is_on_the_list() {
         ("\u{1b}[?1004h", "\u{1b}[?1004l"),
         ("\u{1b}[>1u", "\u{1b}[<1u"),
         ("\u{1b}[22;0t", "\u{1b}[23;0t"),
+        ("\u{1b}[?1000h", "\u{1b}[?1000l"),
     ] {
         assert_eq!(text.matches(enter).count(), text.matches(leave).count(), "{enter:?}");
         assert!(text.rfind(enter) < text.rfind(leave), "{enter:?}");
@@ -225,12 +238,46 @@ fn without_hidden(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
+async fn whoever_gives_the_terminal_back_tells_the_watcher_and_nothing_is_written_afterwards() {
+    let (device, received) = pseudoterminal();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut terminal = Terminal::on(Arc::clone(&device), Options::default()).unwrap();
+    device.watch(writer);
+    terminal.show_session("abc");
+    drained(&device);
+    // As a panic and a signal do, on another thread, while the screen is drawn.
+    device.give_back();
+    let frame = Frame { commit: vec![Row::new("too late")], live: Vec::new(), cursor: None };
+    terminal.draw(&frame);
+    terminal.notify("too late");
+    let mut orders = Vec::new();
+    for line in std::io::BufReader::new(reader).lines().map(Result::unwrap) {
+        orders.push(line);
+        if orders.last().is_some_and(|line| line == "given back") {
+            break;
+        }
+    }
+    let told = |orders: &[String]| {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        watcher::run(orders.join("\n").as_bytes(), writer);
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    assert_eq!(told(&orders), "", "{orders:?}");
+    orders.pop();
+    assert!(told(&orders).contains("tiller --session abc"), "{orders:?}");
+    end(&device);
+    let bytes = String::from_utf8(received.recv().unwrap()).unwrap();
+    assert!(bytes.contains("\u{1b}[?2004l") && !bytes.contains("too late"), "{bytes:?}");
+}
+
+#[tokio::test]
 async fn plain_gets_lines_and_a_bell_only() {
     let (device, received) = pseudoterminal();
     let options = Options {
         screen: Screen::Plain,
-        title: true,
-        hyperlinks: true,
+        switches: Switches { title: true, hyperlinks: true, ..Switches::default() },
         background: true,
         ..Options::default()
     };
@@ -246,8 +293,7 @@ async fn plain_gets_lines_and_a_bell_only() {
     }
     drained(&device);
     terminal.close();
-    device.write(END).unwrap();
-    drained(&device);
+    end(&device);
     let bytes = received.recv().unwrap();
     assert!(!bytes.contains(&0x1b));
     let text = String::from_utf8(without_hidden(&bytes)).unwrap().replace("\r\n", "\n");

@@ -6,16 +6,17 @@ use super::{
     emulator,
 };
 use crate::{
-    app::{App, AppOptions, FirstMessage, effect::Effect},
+    app::{App, FirstMessage, effect::Effect},
     client::mailbox::Letter,
     input::{Input, Key, KeyCode},
     keys::Bindings,
     look::Look,
+    options::AppOptions,
     screens::{
         frame::{Frame, Rendering, Screen},
         full::Full,
         inline::Inline,
-        plain,
+        plain::Printer,
     },
     terminal::{
         capabilities::{Capabilities, Colours, Variables},
@@ -25,26 +26,27 @@ use crate::{
 };
 use std::time::Duration;
 
-pub(super) struct Stage {
-    pub(super) app: App,
-    pub(super) now: Duration,
-    pub(super) screen: Screen,
+pub(crate) struct Stage {
+    pub(crate) app: App,
+    pub(crate) now: Duration,
+    pub(crate) screen: Screen,
     inline: Inline,
     full: Full,
+    printer: Printer,
     capabilities: Capabilities,
     /// All text that was written, with line feeds.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// The bytes that were written last.
-    pub(super) last: Vec<u8>,
+    pub(crate) last: Vec<u8>,
     /// How many rows the live region has that was drawn last.
-    pub(super) live: u16,
+    pub(crate) live: u16,
     /// The rows that were committed inline.
-    pub(super) committed: Vec<String>,
-    pub(super) emulator: vt100::Parser,
+    pub(crate) committed: Vec<String>,
+    pub(crate) emulator: vt100::Parser,
 }
 
 impl Stage {
-    pub(super) fn new(screen: Screen, (columns, rows): (u16, u16)) -> Self {
+    pub(crate) fn new(screen: Screen, (columns, rows): (u16, u16)) -> Self {
         let options = AppOptions {
             look: Look::new(Theme::terminal(), usize::from(columns)),
             bindings: Bindings::default(),
@@ -52,7 +54,10 @@ impl Stage {
             enter_steers: true,
             animation: true,
             notify: true,
+            everywhere: false,
             plain_because: None,
+            switches: crate::screens::terminal::Switches::default(),
+            problem: None,
         };
         let rendering = Rendering { colours: Colours::True, ..Rendering::default() };
         let variables = Variables { term: "xterm-kitty".to_owned(), ..Variables::default() };
@@ -62,6 +67,7 @@ impl Stage {
             screen,
             inline: Inline::new(columns, rows, rendering),
             full: Full::new(columns, rows, rendering),
+            printer: Printer::default(),
             capabilities: Capabilities::from_variables(&variables),
             text: String::new(),
             last: Vec::new(),
@@ -72,12 +78,12 @@ impl Stage {
     }
 
     /// Draws a frame; returns it.
-    pub(super) fn draw(&mut self) -> Frame {
+    pub(crate) fn draw(&mut self) -> Frame {
         let frame = self.app.frame();
         let bytes = match self.screen {
             Screen::Inline => self.inline.draw(&frame),
             Screen::Full => self.full.draw(&frame),
-            Screen::Plain => plain::lines(&frame).into_bytes(),
+            Screen::Plain => self.printer.draw(&frame).into_bytes(),
         };
         self.written(bytes);
         if self.screen == Screen::Inline {
@@ -88,39 +94,39 @@ impl Stage {
     }
 
     /// Ends the interface, with the live region removed.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.app.leave();
         self.set_screen(Screen::Inline);
         self.draw();
         self.written(self.inline.farewell());
     }
 
-    pub(super) fn letter(&mut self, letter: Letter) {
+    pub(crate) fn letter(&mut self, letter: Letter) {
         self.now += Duration::from_millis(700);
         self.app.set_now(self.now);
         let effects = self.app.letter(letter);
         self.perform(effects);
     }
 
-    pub(super) fn input(&mut self, input: Input) {
+    pub(crate) fn input(&mut self, input: Input) {
         self.now += Duration::from_millis(500);
         let effects = self.app.input(input, self.now);
         self.perform(effects);
     }
 
-    pub(super) fn key(&mut self, key: Key) {
+    pub(crate) fn key(&mut self, key: Key) {
         self.input(Input::Key(key));
     }
 
-    pub(super) fn press(&mut self, code: KeyCode) {
+    pub(crate) fn press(&mut self, code: KeyCode) {
         self.key(Key::plain(code));
     }
 
-    pub(super) fn types(&mut self, text: &str) {
+    pub(crate) fn types(&mut self, text: &str) {
         text.chars().for_each(|character| self.press(KeyCode::Char(character)));
     }
 
-    pub(super) fn resize(&mut self, columns: u16, rows: u16) {
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         emulator::resize(&mut self.emulator, columns, rows);
         self.inline.resize(columns, rows, false);
         self.full.resize(columns, rows);

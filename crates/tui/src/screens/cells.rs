@@ -74,11 +74,14 @@ impl Cells {
 
     /// Writes what differs from `old`, which is on the row of the cursor. The cursor ends anywhere
     /// in the row.
+    ///
+    /// A row that becomes shorter is erased from its first column and written whole: for tmux,
+    /// cells that were erased behind a text still belong to the row when it is wrapped again.
     pub(super) fn write_changes(&self, old: &Self, writer: &mut Writer) {
-        if self.uncertain || old.uncertain {
+        if self.uncertain || old.uncertain || self.width() < old.width() {
             writer.first_column();
-            self.write(writer);
             writer.erase_right();
+            self.write(writer);
             return;
         }
         let common = self.width().min(old.width());
@@ -104,10 +107,6 @@ impl Cells {
             writer.column(u16::try_from(start).unwrap_or(u16::MAX));
             self.write_columns(writer, start, end);
             column = end;
-        }
-        if self.width() < old.width() {
-            writer.column(u16::try_from(self.width()).unwrap_or(u16::MAX));
-            writer.erase_right();
         }
     }
 
@@ -184,7 +183,8 @@ mod tests {
         for (old, new, expected) in [
             ("abc", "abc", ""),
             ("abc", "abd", "\u{1b}[3Gd"),
-            ("abc", "ab", "\u{1b}[3G\u{1b}[K"),
+            ("abc", "ab", "\r\u{1b}[Kab"),
+            ("abc", "", "\r\u{1b}[K"),
             ("abc", "abcd", "\u{1b}[4Gd"),
             ("", "x", "\rx"),
             ("◐ run a long command  12 s", "◓ run a long command  13 s", "\r◓\u{1b}[24G3"),
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_row_of_doubtful_width_is_written_whole_and_cut_early() {
         let family = "👨\u{200d}👩\u{200d}👧";
-        assert_eq!(changes(&row("ab"), &row(&format!("{family}b"))), format!("\r{family}b\u{1b}[K"));
+        assert_eq!(changes(&row("ab"), &row(&format!("{family}b"))), format!("\r\u{1b}[K{family}b"));
         let cells = Cells::new(&row(&format!("{family}{family}")), 8, Measure::default());
         assert_eq!(cells.width(), 2, "in a terminal that draws three people each takes six columns");
     }

@@ -17,13 +17,24 @@ pub enum Screen {
     Plain,
 }
 
+impl Screen {
+    /// Returns its name, as in the setting `ui.screen`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::Full => "full",
+            Self::Plain => "plain",
+        }
+    }
+}
+
 /// One drawing of the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frame {
     /// Rows that are finished. Each is given once; it is never drawn again. Ignored in full screen.
     pub commit: Vec<Row>,
-    /// The rows below the finished ones, from top to bottom; in full screen all rows. Ignored in
-    /// plain mode.
+    /// The rows below the finished ones, from top to bottom; in full screen all rows. In plain mode
+    /// they are not shown, and any say that a line of the user is awaited.
     pub live: Vec<Row>,
     /// The column and row of the cursor in `live`, from 0; `None` hides it.
     pub cursor: Option<(u16, u16)>,

@@ -4,7 +4,7 @@ use super::{
     cells::Cells,
     frame::{Frame, Rendering},
 };
-use crate::text::row::Row;
+use crate::text::{measure::Measure, row::Row};
 
 /// The state of the full screen.
 #[derive(Debug, Clone)]
@@ -28,6 +28,12 @@ impl Full {
     /// Takes a new size of the terminal.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         *self = Self { cursor_shown: self.cursor_shown, ..Self::new(columns, rows, self.rendering) };
+    }
+
+    /// Sets how wide text is in the terminal; the next frame draws everything.
+    pub fn set_measure(&mut self, measure: Measure) {
+        self.rendering.measure = measure;
+        self.redraw();
     }
 
     /// Sets whether links are hyperlinks from now on.

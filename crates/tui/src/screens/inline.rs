@@ -14,7 +14,10 @@ use super::{
     cells::Cells,
     frame::{Frame, Rendering},
 };
-use crate::{terminal::writer::Writer, text::row::Row};
+use crate::{
+    terminal::writer::Writer,
+    text::{measure::Measure, row::Row},
+};
 
 /// The state of the inline screen.
 #[derive(Debug, Clone)]
@@ -65,6 +68,12 @@ impl Inline {
             let own = own.saturating_sub(1).min(self.cursor.0.into()) / columns;
             self.wrapped_above = u16::try_from(above + own).unwrap_or(u16::MAX);
         }
+    }
+
+    /// Sets how wide text is in the terminal; the next frame draws everything.
+    pub fn set_measure(&mut self, measure: Measure) {
+        self.rendering.measure = measure;
+        self.redraw();
     }
 
     /// Sets whether links are hyperlinks from now on.

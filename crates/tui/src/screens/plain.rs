@@ -2,6 +2,42 @@
 
 use super::frame::Frame;
 
+/// What asks for a line of the user.
+pub const PROMPT: &str = "> ";
+
+/// Writes frames as lines, and [`PROMPT`] behind them where a line is awaited.
+#[derive(Debug, Default)]
+pub struct Printer {
+    /// Whether the prompt is on the last line, behind which the cursor is.
+    asks: bool,
+}
+
+impl Printer {
+    /// Returns what shows a frame.
+    pub fn draw(&mut self, frame: &Frame) -> String {
+        let lines = lines(frame);
+        let mut text = String::new();
+        if !lines.is_empty() {
+            text.push_str(self.end());
+        }
+        text.push_str(&lines);
+        if !frame.live.is_empty() && !std::mem::replace(&mut self.asks, true) {
+            text.push_str(PROMPT);
+        }
+        text
+    }
+
+    /// Notes that the user has ended a line, which the terminal shows.
+    pub fn entered(&mut self) {
+        self.asks = false;
+    }
+
+    /// Returns what begins a new line, if the cursor is behind the prompt.
+    pub fn end(&mut self) -> &'static str {
+        if std::mem::take(&mut self.asks) { "\n" } else { "" }
+    }
+}
+
 /// Returns the finished rows of a frame as lines. They contain no control character but the line
 /// feeds at their ends.
 pub fn lines(frame: &Frame) -> String {
@@ -52,6 +88,24 @@ mod tests {
             cursor: None,
         };
         assert_eq!(lines(&frame), "you: a[2Jb\n\n");
+    }
+
+    #[test]
+    fn the_prompt_is_written_once_and_what_follows_begins_on_a_line_of_its_own() {
+        let asks = |lines: &[&str]| Frame {
+            commit: lines.iter().map(|line| Row::new((*line).to_owned())).collect(),
+            live: vec![Row::empty()],
+            cursor: None,
+        };
+        let mut printer = Printer::default();
+        assert_eq!(printer.draw(&Frame { live: Vec::new(), ..asks(&["works"]) }), "works\n");
+        assert_eq!(printer.draw(&asks(&["done"])), "done\n> ");
+        assert_eq!(printer.draw(&asks(&[])), "");
+        // Nothing was typed, or nobody shows what was.
+        assert_eq!(printer.draw(&asks(&["by the way"])), "\nby the way\n> ");
+        printer.entered();
+        assert_eq!(printer.draw(&asks(&["you said it"])), "you said it\n> ");
+        assert_eq!((printer.end(), printer.end()), ("\n", ""));
     }
 
     #[test]

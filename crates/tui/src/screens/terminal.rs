@@ -5,7 +5,7 @@ use super::{
     frame::{Frame, Rendering, Screen},
     full::Full,
     inline::Inline,
-    plain::{self, Lines},
+    plain::{Lines, Printer},
 };
 use crate::{
     input::Input,
@@ -16,16 +16,11 @@ use crate::{
         events::{Answer, Decoder, Event},
         modes, osc,
         source::{Room, Source},
-        watcher::Watcher,
     },
     text::measure::Measure,
 };
 use rustix::process::{Signal as Number, getpgrp, getpid, getsid, kill_current_process_group, kill_process};
-use std::{
-    collections::VecDeque,
-    io::{self, PipeWriter},
-    sync::Arc,
-};
+use std::{collections::VecDeque, io, sync::Arc};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     time::{Instant, sleep_until, timeout_at},
@@ -38,6 +33,15 @@ pub struct Options {
     pub screen: Screen,
     /// What the environment says about the terminal.
     pub variables: Variables,
+    /// What the user's settings say about it.
+    pub switches: Switches,
+    /// Whether the colour of the background is asked for at the beginning.
+    pub background: bool,
+}
+
+/// What the user's settings say about the terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Switches {
     /// How wide text is in it.
     pub measure: Measure,
     /// Whether the full screen takes the wheel and clicks.
@@ -46,8 +50,6 @@ pub struct Options {
     pub title: bool,
     /// Whether links may be hyperlinks; they are where the terminal is known to have them.
     pub hyperlinks: bool,
-    /// Whether the colour of the background is asked for at the beginning.
-    pub background: bool,
 }
 
 /// Why there is no terminal to work with.
@@ -78,6 +80,7 @@ pub struct Terminal {
     size: (u16, u16),
     decoder: Decoder,
     lines: Lines,
+    printer: Printer,
     queue: VecDeque<Input>,
     start: Instant,
     /// When a change of the size is reported.
@@ -89,7 +92,6 @@ pub struct Terminal {
     /// The process is about to be stopped, or is.
     suspended: bool,
     gone: bool,
-    watcher: Option<Watcher<PipeWriter>>,
     background: Background,
     window: Signal,
     stop: Signal,
@@ -118,8 +120,9 @@ impl Terminal {
     /// As for [`Self::open`].
     pub fn on(device: Arc<Device>, options: Options) -> Result<Self, TerminalError> {
         let capabilities = Capabilities::from_variables(&options.variables);
-        let hyperlinks = options.hyperlinks && capabilities.hyperlinks;
-        let rendering = Rendering { colours: capabilities.colours, measure: options.measure, hyperlinks };
+        let hyperlinks = options.switches.hyperlinks && capabilities.hyperlinks;
+        let rendering =
+            Rendering { colours: capabilities.colours, measure: options.switches.measure, hyperlinks };
         let size @ (columns, rows) = device.size();
         let on = |kind: SignalKind| signal(kind).map_err(TerminalError::SetUp);
         let number = |number: Number| SignalKind::from_raw(number.as_raw());
@@ -133,6 +136,7 @@ impl Terminal {
             size,
             decoder: Decoder::default(),
             lines: Lines::default(),
+            printer: Printer::default(),
             queue: VecDeque::new(),
             start: Instant::now(),
             resized: None,
@@ -140,7 +144,6 @@ impl Terminal {
             paused: false,
             suspended: false,
             gone: false,
-            watcher: None,
             background: Background::default(),
             window: on(SignalKind::window_change())?,
             stop: on(number(Number::TSTP))?,
@@ -156,6 +159,11 @@ impl Terminal {
     /// Returns the size in columns and rows.
     pub fn size(&self) -> (u16, u16) {
         self.size
+    }
+
+    /// Whether the user sees in plain mode what is typed, because the terminal shows it.
+    pub fn echoes(&self) -> bool {
+        self.device.is_terminal()
     }
 
     /// Returns the screen in use.
@@ -205,7 +213,7 @@ impl Terminal {
         let bytes = match self.screen {
             Screen::Inline => self.inline.draw(frame),
             Screen::Full => self.full.draw(frame),
-            Screen::Plain => plain::lines(frame).into_bytes(),
+            Screen::Plain => self.printer.draw(frame).into_bytes(),
         };
         if self.screen == Screen::Inline {
             self.device.set_farewell(self.inline.farewell());
@@ -262,16 +270,18 @@ impl Terminal {
     }
 
     /// Switches to another screen; the live region and the full screen are drawn anew with the next
-    /// frame. Nothing happens where plain lines are all that is possible.
-    pub fn set_screen(&mut self, screen: Screen) {
+    /// frame. Returns false where plain lines are all that is possible.
+    pub fn set_screen(&mut self, screen: Screen) -> bool {
         if screen == self.screen || !self.device.is_terminal() {
-            return;
+            return screen == self.screen;
         }
         if self.screen == Screen::Inline && screen == Screen::Plain {
             let bytes = self.inline.farewell();
             self.inline.removed();
             self.write(&bytes);
         }
+        let end = self.printer.end();
+        self.write(end.as_bytes());
         let from = std::mem::replace(&mut self.screen, screen);
         self.write(&[]);
         self.device.leave_modes();
@@ -282,6 +292,32 @@ impl Terminal {
             Screen::Full => self.full.redraw(),
             Screen::Inline | Screen::Plain => {}
         }
+        true
+    }
+
+    /// Takes what changed in the user's settings; it is in force with the next frame.
+    pub fn set_switches(&mut self, switches: Switches) {
+        let before = std::mem::replace(&mut self.options.switches, switches);
+        let hyperlinks = switches.hyperlinks && self.capabilities.hyperlinks;
+        self.inline.set_hyperlinks(hyperlinks);
+        self.full.set_hyperlinks(hyperlinks);
+        if before.measure != switches.measure {
+            self.inline.set_measure(switches.measure);
+            self.full.set_measure(switches.measure);
+        }
+        if !self.device.is_terminal() || self.screen == Screen::Plain {
+            return;
+        }
+        let wanted =
+            [(modes::TITLE, switches.title), (modes::MOUSE, switches.mouse && self.screen == Screen::Full)];
+        for (mode, wanted) in wanted {
+            match wanted {
+                true => self.device.enter(mode),
+                false => self.device.leave(mode),
+            }
+        }
+        self.device.modes_changed();
+        self.write(&[]);
     }
 
     /// Gives the terminal to another program, such as an editor, until [`Self::resume`]. The live
@@ -310,14 +346,16 @@ impl Terminal {
 
     /// Sets the title of the terminal, if that is wanted.
     pub fn set_title(&mut self, title: &str) {
-        if self.options.title && self.screen != Screen::Plain {
+        if self.options.switches.title && self.screen != Screen::Plain {
             self.write(&osc::title(title));
         }
     }
 
-    /// Has the terminal notify the user, in the way it knows. In plain mode this is a bell.
+    /// Has the terminal notify the user, in the way it knows. In plain mode this is a bell, and in a
+    /// pipe nothing.
     pub fn notify(&mut self, text: &str) {
         let bytes = match self.screen {
+            Screen::Plain if !self.device.is_terminal() => return,
             Screen::Plain => b"\x07".to_vec(),
             Screen::Inline | Screen::Full => osc::notification(text, &self.capabilities),
         };
@@ -353,21 +391,15 @@ impl Terminal {
         }
         let terminal = self.device.output().try_clone_to_owned();
         match terminal.and_then(|terminal| system::start_watcher(command, terminal)) {
-            Ok(pipe) => {
-                let mut watcher = Watcher::new(pipe, &self.device);
-                watcher.modes(&self.device);
-                self.watcher = Some(watcher);
-            }
+            Ok(pipe) => self.device.watch(pipe),
             Err(error) => tracing::warn!(%error, "the terminal is not restored if tiller is killed"),
         }
     }
 
-    /// Tells the watcher which session the terminal shows, for the line that it prints if this
-    /// process is killed.
+    /// Sets the session that the terminal shows, for the line that is printed if this process is
+    /// killed or panics.
     pub fn show_session(&mut self, id: &str) {
-        if let Some(watcher) = &mut self.watcher {
-            watcher.session(id);
-        }
+        self.device.show_session(id);
     }
 
     /// Gives the terminal back, with the live region removed.
@@ -390,10 +422,12 @@ impl Terminal {
             return Ok(());
         }
         if self.screen == Screen::Plain {
-            return self.device.leave_raw();
+            self.device.leave_raw()?;
+            self.device.take();
+            return Ok(());
         }
         self.device.enter_raw()?;
-        if self.options.title {
+        if self.options.switches.title {
             self.device.enter(modes::TITLE);
         }
         if self.screen == Screen::Full {
@@ -408,12 +442,10 @@ impl Terminal {
         if self.capabilities.other_keys {
             self.device.enter(modes::OTHER_KEYS);
         }
-        if self.screen == Screen::Full && self.options.mouse {
+        if self.screen == Screen::Full && self.options.switches.mouse {
             self.device.enter(modes::MOUSE);
         }
-        if let Some(watcher) = &mut self.watcher {
-            watcher.modes(&self.device);
-        }
+        self.device.take();
         self.device.write(&[])
     }
 
@@ -434,6 +466,8 @@ impl Terminal {
     }
 
     fn give_back(&mut self) {
+        let end = self.printer.end();
+        self.write(end.as_bytes());
         self.device.give_back();
         self.inline.removed();
     }
@@ -455,7 +489,11 @@ impl Terminal {
             }
             (Ok([]), _) | (Err(_), _) => self.gone = true,
             (Ok(bytes), Screen::Plain) => {
-                self.queue.extend(self.lines.push(bytes).into_iter().map(Input::Line))
+                let lines = self.lines.push(bytes);
+                if !lines.is_empty() && self.device.is_terminal() {
+                    self.printer.entered();
+                }
+                self.queue.extend(lines.into_iter().map(Input::Line));
             }
             (Ok(bytes), _) => {
                 let events = self.decoder.push(bytes, now);
@@ -492,7 +530,7 @@ impl Terminal {
                 Event::Input(input) => self.queue.push_back(input),
                 Event::Answer(Answer::Name(name)) => {
                     self.capabilities.named(&name);
-                    let hyperlinks = self.options.hyperlinks && self.capabilities.hyperlinks;
+                    let hyperlinks = self.options.switches.hyperlinks && self.capabilities.hyperlinks;
                     self.inline.set_hyperlinks(hyperlinks);
                     self.full.set_hyperlinks(hyperlinks);
                 }
@@ -526,8 +564,5 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.device.give_back();
-        if let Some(watcher) = self.watcher.take() {
-            watcher.farewell();
-        }
     }
 }

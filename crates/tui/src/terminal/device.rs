@@ -4,7 +4,10 @@
 //! has been taken. [`restore`] can be called from any thread at any time: by a normal end, a panic,
 //! a signal, and before the process is suspended.
 
-use super::modes::{Mode, Modes};
+use super::{
+    modes::{Mode, Modes},
+    watcher::Watcher,
+};
 use crate::limits;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -13,7 +16,7 @@ use rustix::{
     termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr},
 };
 use std::{
-    io,
+    io::{self, PipeWriter},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -45,6 +48,12 @@ struct State {
     written: usize,
     /// Since when the terminal takes nothing.
     full_since: Option<Instant>,
+    /// What restores the terminal if this process is killed.
+    watcher: Option<Watcher>,
+    /// The session that the terminal shows.
+    session: String,
+    /// Whether the terminal was given back and not taken again. Nothing is written to it then.
+    given_back: bool,
 }
 
 impl Device {
@@ -73,11 +82,6 @@ impl Device {
     /// Whether this is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.settings.is_some()
-    }
-
-    /// Returns the line settings from before; `None` if it is no terminal.
-    pub fn settings(&self) -> Option<&Termios> {
-        self.settings.as_ref()
     }
 
     /// Returns what is read from.
@@ -132,6 +136,13 @@ impl Device {
         state.waiting.extend_from_slice(sequence.as_bytes());
     }
 
+    /// Undoes a mode, if it was entered.
+    pub fn leave(&self, mode: Mode) {
+        let mut state = self.lock();
+        let sequence = state.modes.leave(mode);
+        state.waiting.extend_from_slice(sequence.as_bytes());
+    }
+
     /// Undoes all modes in reverse.
     pub fn leave_modes(&self) {
         let mut state = self.lock();
@@ -139,12 +150,49 @@ impl Device {
         state.waiting.extend_from_slice(sequences.as_bytes());
     }
 
-    /// Queues bytes and writes what the terminal takes at once.
+    /// Takes the terminal, after the modes were entered: what is written reaches it from now on,
+    /// and if this process is killed, the watcher gives it back.
+    pub fn take(&self) {
+        self.lock().given_back = false;
+        self.modes_changed();
+    }
+
+    /// Tells the watcher what undoes the modes, after some were entered or left.
+    pub fn modes_changed(&self) {
+        let state = &mut *self.lock();
+        if let Some(watcher) = state.watcher.as_mut().filter(|_| !state.given_back) {
+            watcher.taken(&state.modes.undone());
+        }
+    }
+
+    /// Connects the watcher that was started.
+    pub fn watch(&self, pipe: PipeWriter) {
+        let mut state = self.lock();
+        let mut watcher = Watcher::new(pipe, self.settings.as_ref());
+        watcher.taken(&state.modes.undone());
+        state.watcher = Some(watcher);
+    }
+
+    /// Sets the session that the terminal shows, for the line that is printed if this process is
+    /// killed or panics.
+    pub fn show_session(&self, id: &str) {
+        let state = &mut *self.lock();
+        id.clone_into(&mut state.session);
+        if let Some(watcher) = &mut state.watcher {
+            watcher.session(id);
+        }
+    }
+
+    /// Queues bytes and writes what the terminal takes at once. They are dropped while the terminal
+    /// is given back: another program, or the shell, writes to it.
     ///
     /// # Errors
     /// If the terminal is gone.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.lock();
+        if state.given_back {
+            return Ok(());
+        }
         state.waiting.extend_from_slice(bytes);
         state.flush(self.output.as_fd())
     }
@@ -174,19 +222,21 @@ impl Device {
         self.lock().farewell = bytes;
     }
 
-    /// Returns what undoes the modes, for the watcher.
-    pub fn undo(&self) -> String {
-        self.lock().modes.undone()
+    /// Gives the terminal back: writes what waits, removes the live region, undoes the modes in
+    /// reverse, restores the line settings, and tells the watcher that there is nothing left to do.
+    /// Blocks for [`limits::LAST_WRITE`] at the longest. Does nothing if that has been done.
+    pub fn give_back(&self) {
+        let state = &mut *self.lock();
+        if state.raw || state.modes != Modes::default() {
+            self.undo(state);
+        }
+        state.given_back = self.is_terminal();
+        if let Some(watcher) = &mut state.watcher {
+            watcher.given_back();
+        }
     }
 
-    /// Gives the terminal back: writes what waits, removes the live region, undoes the modes in
-    /// reverse and restores the line settings. Blocks for [`limits::LAST_WRITE`] at the longest.
-    /// Does nothing if that has been done.
-    pub fn give_back(&self) {
-        let mut state = self.lock();
-        if !state.raw && state.modes == Modes::default() {
-            return;
-        }
+    fn undo(&self, state: &mut State) {
         let farewell = std::mem::take(&mut state.farewell);
         let undone = state.modes.undone();
         state.waiting.extend_from_slice(&farewell);
@@ -209,12 +259,12 @@ impl Device {
 }
 
 /// Gives the terminal back, if one was taken and not given back yet. For a panic and for the end of
-/// the process by a signal.
-pub fn restore() {
-    let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(device) = current {
-        device.give_back();
-    }
+/// the process by a signal. Returns the session that it showed.
+pub fn restore() -> Option<String> {
+    let device = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+    device.give_back();
+    let session = device.lock().session.clone();
+    Some(session).filter(|id| !id.is_empty())
 }
 
 impl State {

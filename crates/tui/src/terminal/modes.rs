@@ -44,6 +44,12 @@ impl Modes {
         mode.enter
     }
 
+    /// Undoes a mode; returns the sequence to write, which is empty if it was not entered.
+    pub fn leave(&mut self, mode: Mode) -> &'static str {
+        let Some(at) = self.entered.iter().position(|entered| *entered == mode) else { return "" };
+        self.entered.remove(at).undo
+    }
+
     /// Returns the sequences that undo all modes.
     pub fn undone(&self) -> String {
         let sequences = self.entered.iter().rev().map(|mode| mode.undo);

@@ -1,13 +1,14 @@
 //! Restoring the terminal after this process was killed, which no code of its own can do.
 //!
 //! The watcher is this program, started again. It holds the terminal and a pipe on which it
-//! receives what is to be undone. When the pipe ends without a farewell, it restores the line
+//! receives what is to be undone. [`Device::give_back`](super::device::Device::give_back), the one
+//! function that gives the terminal back, also tells that; while it is taken again, it is to be
+//! undone again. When the pipe ends with something to be undone, the watcher restores the line
 //! settings, undoes the modes, and prints one line with the session's id. Settings that have
 //! changed since, such as by the shell that noticed first, are left alone.
 //!
 //! Tried on Linux; not tried on macOS.
 
-use super::device::Device;
 use rustix::{
     fd::AsFd,
     termios::{
@@ -15,59 +16,50 @@ use rustix::{
         tcgetattr, tcsetattr,
     },
 };
-use std::io::{BufRead, Write};
+use std::io::{BufRead, PipeWriter, Write};
 
-/// The line that says that all was undone.
-const FAREWELL: &str = "farewell";
+/// The line that says that the terminal was given back.
+const GIVEN_BACK: &str = "given back";
 
 /// The longest line that the watcher takes, in bytes.
 const MAX_LINE: usize = 1024;
 
 /// The connection to the watcher.
 #[derive(Debug)]
-pub struct Watcher<W: Write> {
-    pipe: W,
+pub(super) struct Watcher {
+    pipe: PipeWriter,
 }
 
-impl<W: Write> Watcher<W> {
+impl Watcher {
     /// Tells a watcher that was just started how to restore the terminal's settings. A watcher that
     /// does not listen is no reason not to work.
-    pub fn new(pipe: W, device: &Device) -> Self {
+    pub(super) fn new(pipe: PipeWriter, settings: Option<&Termios>) -> Self {
         let mut watcher = Self { pipe };
-        if let Some(settings) = device.settings() {
+        if let Some(settings) = settings {
             watcher.tell(&format!("settings {}", written(settings)));
         }
         watcher
     }
 
-    /// Tells which modes are to be undone, as of now.
-    pub fn modes(&mut self, device: &Device) {
-        let undo: String = device.undo().bytes().map(|byte| format!("{byte:02x}")).collect();
+    /// Tells that the terminal is taken, and what undoes its modes.
+    pub(super) fn taken(&mut self, undo: &str) {
+        let undo: String = undo.bytes().map(|byte| format!("{byte:02x}")).collect();
         self.tell(&format!("undo {undo}"));
     }
 
     /// Tells which session the terminal shows.
-    pub fn session(&mut self, id: &str) {
+    pub(super) fn session(&mut self, id: &str) {
         self.tell(&format!("session {}", agent::one_line(id)));
     }
 
-    /// Says that the terminal was given back; the watcher ends without a word.
-    pub fn farewell(mut self) {
-        self.tell(FAREWELL);
+    /// Tells that the terminal was given back: if this process ends now, there is nothing to do.
+    pub(super) fn given_back(&mut self) {
+        self.tell(GIVEN_BACK);
     }
 
     fn tell(&mut self, line: &str) {
         // The pipe does not block; only the watcher would miss the line.
         let _ = self.pipe.write_all(format!("{line}\n").as_bytes());
-    }
-}
-
-impl<W: Write> Drop for Watcher<W> {
-    fn drop(&mut self) {
-        // The terminal is given back after the panic was caught.
-        if std::thread::panicking() {
-            self.tell(FAREWELL);
-        }
     }
 }
 
@@ -77,15 +69,19 @@ struct Orders {
     settings: Option<[u64; 6]>,
     undo: Vec<u8>,
     session: String,
+    /// Whether the terminal is not taken.
+    given_back: bool,
 }
 
-/// Runs the watcher: reads `orders` to their end and restores `terminal` if they ended without a
-/// farewell.
+/// Runs the watcher: reads `orders` to their end and restores `terminal` if it was not given back.
 pub fn run(orders: impl BufRead, mut terminal: impl AsFd + Write) {
     // Signals that the terminal sends to its session must not reach the watcher. A leader of a
     // group, such as in a test, cannot leave it.
     let _ = rustix::process::setsid();
-    let Some(found) = read_orders(orders) else { return };
+    let found = read_orders(orders);
+    if found.given_back {
+        return;
+    }
     if let (Some(settings), Ok(now)) = (found.settings, tcgetattr(&terminal))
         && let Some(restored) = restored(settings, now)
     {
@@ -103,12 +99,12 @@ pub fn run(orders: impl BufRead, mut terminal: impl AsFd + Write) {
     let _ = terminal.write_all(&bytes).and_then(|()| terminal.flush());
 }
 
-/// Reads what there is to restore; `None` after a farewell.
-fn read_orders(orders: impl BufRead) -> Option<Orders> {
+/// Reads what there is to restore.
+fn read_orders(orders: impl BufRead) -> Orders {
     let mut found = Orders::default();
     for line in orders.lines().map_while(Result::ok).filter(|line| line.len() <= MAX_LINE) {
         match line.split_once(' ') {
-            _ if line == FAREWELL => return None,
+            _ if line == GIVEN_BACK => found.given_back = true,
             Some(("settings", numbers)) => {
                 let numbers: Vec<u64> = numbers.split(' ').filter_map(|number| number.parse().ok()).collect();
                 found.settings = numbers.try_into().ok();
@@ -116,12 +112,13 @@ fn read_orders(orders: impl BufRead) -> Option<Orders> {
             Some(("undo", digits)) => {
                 let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
                 found.undo = digits.as_bytes().chunks(2).filter_map(byte).collect();
+                found.given_back = false;
             }
             Some(("session", id)) => found.session = id.to_owned(),
             _ => {}
         }
     }
-    Some(found)
+    found
 }
 
 /// The parts of the settings that single keys need, as numbers.
@@ -166,23 +163,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_farewell_leaves_nothing_to_restore() {
+    fn a_terminal_that_was_given_back_is_left_alone_until_it_is_taken_again() {
         let orders = "settings 1 2 3 4 5 6\nundo 1b5b6d\nsession abc\n";
-        let read_before = read_orders(orders.as_bytes()).unwrap();
-        assert_eq!(
-            read_before,
-            Orders {
-                settings: Some([1, 2, 3, 4, 5, 6]),
-                undo: b"\x1b[m".to_vec(),
-                session: "abc".to_owned()
-            }
-        );
-        assert_eq!(read_orders(format!("{orders}farewell\n").as_bytes()), None);
+        let taken = Orders {
+            settings: Some([1, 2, 3, 4, 5, 6]),
+            undo: b"\x1b[m".to_vec(),
+            session: "abc".to_owned(),
+            given_back: false,
+        };
+        let given_back = Orders { given_back: true, ..read_orders(orders.as_bytes()) };
+        assert_eq!(read_orders(orders.as_bytes()), taken);
+        assert_eq!(read_orders(format!("{orders}given back\n").as_bytes()), given_back);
+        let again = format!("{orders}given back\nundo 1b5b6d\n");
+        assert_eq!(read_orders(again.as_bytes()), taken, "after ctrl+z and fg");
     }
 
     #[test]
     fn lines_that_are_cut_or_unknown_are_ignored() {
-        assert_eq!(read_orders(&b"sett"[..]), Some(Orders::default()));
-        assert_eq!(read_orders(&b"settings 1 2\nwhatever\nundo zz\n"[..]), Some(Orders::default()));
+        assert_eq!(read_orders(&b"sett"[..]), Orders::default());
+        assert_eq!(read_orders(&b"settings 1 2\nwhatever\nundo zz\n"[..]), Orders::default());
     }
 }

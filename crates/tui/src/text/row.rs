@@ -82,3 +82,11 @@ impl From<Span<'static>> for Row {
         Self::new(span)
     }
 }
+
+/// Adds a span to others; one of the same style is joined to the last.
+pub(crate) fn push(spans: &mut Vec<Span<'static>>, span: Span<'static>) {
+    match spans.last_mut() {
+        Some(last) if last.style == span.style => last.content.to_mut().push_str(&span.content),
+        _ => spans.push(span),
+    }
+}

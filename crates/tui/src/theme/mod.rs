@@ -14,6 +14,7 @@ mod tests;
 pub use contrast::{Background, Rgb};
 pub use file::ThemeError;
 
+use agent::Ink;
 use ratatui_core::style::{Color, Modifier, Style};
 
 /// What a piece of text is; a [`Theme`] has a style for each.
@@ -246,6 +247,59 @@ impl Theme {
     pub fn style(&self, role: Role) -> Style {
         let style = self.styles[role as usize];
         if self.colour { style } else { Style { fg: None, bg: None, ..style } }
+    }
+
+    /// Returns the style of a command's output that was written in an ink. The colours of a
+    /// terminal become those of the theme, so that they are readable and nothing hides: text on a
+    /// colour is shown as that colour reversed.
+    pub fn ink(&self, ink: Ink, plain: Style) -> Style {
+        if ink == Ink::default() {
+            return plain;
+        }
+        // Black and white behind a text are nearly always the background, or the text reversed.
+        let behind = ink.behind.filter(|behind| behind % 8 != 0);
+        let mut style = match behind.or(ink.colour) {
+            Some(colour) => self.ansi(colour),
+            None => self.style(Role::Text),
+        };
+        for (modifier, on) in [
+            (Modifier::BOLD, ink.bold),
+            (Modifier::DIM, ink.dim),
+            (Modifier::ITALIC, ink.italic),
+            (Modifier::UNDERLINED, ink.underline),
+            (Modifier::REVERSED, behind.is_some() != ink.reverse),
+        ] {
+            if on {
+                style = style.add_modifier(modifier);
+            }
+        }
+        style
+    }
+
+    /// Returns the style of one of a terminal's 16 colours: of the role that has this colour in the
+    /// theme `terminal`.
+    fn ansi(&self, colour: u8) -> Style {
+        const ROLES: [Role; 8] = [
+            Role::Dim,
+            Role::Removed,
+            Role::Added,
+            Role::Warning,
+            Role::Running,
+            Role::Keyword,
+            Role::Code,
+            Role::Text,
+        ];
+        let style = self.style(ROLES[usize::from(colour % 8)]);
+        let bright = match style.fg.filter(|_| colour >= 8) {
+            Some(Color::Red) => Color::LightRed,
+            Some(Color::Green) => Color::LightGreen,
+            Some(Color::Yellow) => Color::LightYellow,
+            Some(Color::Blue) => Color::LightBlue,
+            Some(Color::Magenta) => Color::LightMagenta,
+            Some(Color::Cyan) => Color::LightCyan,
+            _ => return style,
+        };
+        style.fg(bright)
     }
 
     fn of(name: &str, style: impl Fn(Role) -> Style) -> Self {

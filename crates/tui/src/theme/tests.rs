@@ -98,17 +98,36 @@ fn themes_with_two_variants_follow_the_background() {
 }
 
 #[test]
-fn a_mistake_in_a_theme_is_named() {
-    for (text, expected) in [
-        ("text = ", "the theme \"mine\" is not valid TOML"),
-        ("base = \"drak\"", "based on \"drak\"; use one of terminal, dark"),
-        ("haeding = \"red\"", "unknown key \"haeding\"; did you mean \"heading\"?"),
-        ("text = { blod = true }", "unknown key \"blod\"; did you mean \"bold\"?"),
-        ("text = \"#12345\"", "has \"#12345\" for \"text\""),
-        ("text = \"#+12345\"", "has \"#+12345\" for \"text\""),
-        ("text = { bold = 1 }", "has 1 for \"text.bold\""),
+fn a_mistake_in_a_theme_is_named_with_its_line_and_the_nearest_name() {
+    for (text, line, expected) in [
+        ("text = ", 1, "not valid TOML: "),
+        ("# mine\nbase = \"drak\"", 2, "\"drak\" is no theme to begin with; did you mean \"dark\"?"),
+        ("base = 1", 1, "1 is no theme to begin with; `base` is one of terminal, dark"),
+        ("dim = \"red\"\nhaeding = \"red\"", 2, "unknown key \"haeding\"; did you mean \"heading\"?"),
+        ("[text]\n\nblod = true", 3, "unknown key \"blod\"; did you mean \"bold\"?"),
+        ("text = \"#12345\"", 1, "\"#12345\" is no colour for \"text\"; colours are"),
+        ("text = \"#+12345\"", 1, "\"#+12345\" is no colour for \"text\""),
+        ("link = \"brigth-red\"", 1, "did you mean \"bright-red\"?"),
+        ("link = 7", 1, "7 is no colour for \"link\""),
+        ("text = { bold = 1 }", 1, "\"text.bold\" is true or false, not 1"),
+        // The first one of the file is named.
+        ("name = 1\ncode = 2", 1, "for \"name\""),
     ] {
-        let error = Theme::from_toml("mine", text, Background::Dark).unwrap_err().to_string();
-        assert!(error.contains(expected), "{text}: {error}");
+        let error = Theme::from_toml("mine", text, Background::Dark).unwrap_err();
+        assert!(error.to_string().contains(expected), "{text}: {error}");
+        assert_eq!(error.line, line, "{text}");
     }
+}
+
+#[test]
+fn the_theme_of_the_documents_can_be_used() {
+    let page = include_str!("../../../../docs/terminal.md");
+    let example = page.split("<!-- theme: begin -->").nth(1).and_then(|rest| rest.split("```").nth(1));
+    let text = example.and_then(|block| block.strip_prefix("toml\n")).unwrap();
+    let theme = Theme::from_toml("dusk", text, Background::Dark).unwrap();
+    assert_eq!(theme.faint_roles([0x1e; 3]), []);
+    let named: Vec<_> = Role::ALL.iter().filter(|role| !page.contains(&format!("`{}`", role.id()))).collect();
+    let in_example =
+        |role: &&Role| text.lines().any(|line| line.trim_start_matches('[').starts_with(role.id()));
+    assert!(named.iter().all(in_example), "{named:?} are not in the page");
 }

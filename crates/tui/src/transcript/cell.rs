@@ -3,8 +3,8 @@
 use super::output::Output;
 use crate::diff::FileDiff;
 use agent::{
-    CompactionId, MessageId, PermissionOutcome, PlanEntry, Severity, SubagentStatus, ToolCallId, ToolKind,
-    ToolStatus, TurnId,
+    CommandPlace, CompactionId, MessageId, PermissionOutcome, PlanEntry, Severity, SubagentStatus,
+    ToolCallId, ToolKind, ToolStatus, TurnId,
 };
 
 /// A cell. It has ids and source texts, never rendered lines.
@@ -123,6 +123,8 @@ pub struct ToolCell {
     pub status: Option<ToolStatus>,
     /// The command line it runs, if it runs one.
     pub command: Option<String>,
+    /// Where its command runs, while it does.
+    pub place: Option<CommandPlace>,
     /// What it shows.
     pub shown: Shown,
     /// What the user was asked about it.

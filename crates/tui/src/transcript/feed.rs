@@ -34,6 +34,8 @@ pub struct Feed {
     answer: Option<AnswerFeed>,
     /// The running calls that `plain` has named.
     named: HashSet<usize>,
+    /// The cells that are not committed, because the user has seen them.
+    left_out: HashSet<usize>,
 }
 
 /// The rows of a step.
@@ -83,6 +85,11 @@ impl Feed {
         Self { next: cell, ..Self::default() }
     }
 
+    /// Leaves a cell out, because the user has seen what it shows.
+    pub fn leave_out(&mut self, cell: usize) {
+        self.left_out.insert(cell);
+    }
+
     /// Returns the first cell that is not wholly committed.
     pub fn next_cell(&self) -> usize {
         self.next
@@ -104,7 +111,9 @@ impl Feed {
                 }
                 self.answer = None;
             } else if cell.is_settled() {
-                self.cell(self.next, Fold::Folded, paint, &mut step.commit);
+                if !self.left_out.remove(&self.next) {
+                    self.cell(self.next, Fold::Folded, paint, &mut step.commit);
+                }
             } else {
                 break;
             }

@@ -17,7 +17,7 @@ const COMMANDS: &[(&str, f64, &[&str])] = &[
     ("`tiller providers list`", 15.0, &["providers", "list"]),
     ("`tiller keys`", 15.0, &["keys"]),
     ("`tiller completions bash`", 15.0, &["completions", "bash"]),
-    ("a completion of a setting", 20.0, &["__complete", "setting", "ui."]),
+    ("a completion of a setting", 20.0, &["__complete", "settings", "ui."]),
 ];
 
 /// Runs of one command whose fastest counts as a sample: the machine is shared.

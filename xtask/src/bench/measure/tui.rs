@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// The model in the status row, which is the last row of a frame.
 const STATUS: &str = "openai/bench";
+/// The sign before the message that is typed, which is in each frame.
+const COMPOSER: &str = "> ";
 /// How long the interface is watched while it does nothing, or only shows progress.
 const WATCHED: Duration = Duration::from_secs(3);
 /// How long the interface may take to settle before it is watched.
@@ -26,6 +28,7 @@ const SETTLED: Duration = Duration::from_millis(500);
 pub(super) fn start(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut keys = Figure::of(Quantity::ms("interface, start to keys taken", 25.0));
     let mut first = Figure::of(Quantity::ms("interface, start to first frame", 40.0));
+    let mut opened = Figure::of(Quantity::time("… to the frame with the open session"));
     let mut watcher = Figure::of(Quantity::mib("interface, memory of the terminal's watcher", 2.0));
     let mut idle = Figure::of(Quantity::at_most("interface, wake-ups per second when idle", 1.0));
     let mut spinner = Figure::of(Quantity::at_most("interface, frames per second while waiting", 8.0));
@@ -34,7 +37,8 @@ pub(super) fn start(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     for _ in 0..bench.runs {
         let mut window = Window::start(agent.in_terminal(&[]))?;
         keys.add_time(window.wait_for_raw_mode()? - window.started);
-        first.add_time(window.wait_for(STATUS, 0)? - window.started);
+        first.add_time(window.wait_for(COMPOSER, 0)? - window.started);
+        opened.add_time(window.wait_for(STATUS, 0)? - window.started);
         drop(window);
     }
     for _ in 0..bench.runs.min(3) {
@@ -56,7 +60,7 @@ pub(super) fn start(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         spinner.add(frames as f64 / WATCHED.as_secs_f64());
         step.add((window.written.len() - from) as f64 / frames.max(1) as f64);
     }
-    Ok(vec![first, keys, watcher, idle, spinner, step])
+    Ok(vec![first, opened, keys, watcher, idle, spinner, step])
 }
 
 /// Types the prompt of a script, without sending it.

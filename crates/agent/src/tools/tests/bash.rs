@@ -90,6 +90,54 @@ async fn output_is_plain_text_for_the_model_and_for_those_who_watch() {
 }
 
 #[tokio::test]
+async fn colours_are_kept_beside_the_output_live_and_in_the_end() {
+    let painted = |update: &ToolCallUpdate, text: &str| -> Vec<(String, Option<u8>)> {
+        let runs = update.colours.runs().iter();
+        runs.map(|run| (text[run.bytes.clone()].to_owned(), run.ink.colour)).collect()
+    };
+    let red = |text: &str| (text.to_owned(), Some(1));
+    let steps = [say("a \u{1b}[3"), say("1mred\nstill"), say(" red\u{1b}[0m b\n\u{1b}[31mto the end")];
+    let script = Script { steps: steps.into(), status: exit(0), ..Script::default() };
+    let (output, shown) = run(script, json!({"command": "x", "timeout": 20_000})).await;
+    let output = output.unwrap();
+    let text = output.result.text.clone();
+    assert_eq!(
+        text,
+        "(timeout 20000 was read as milliseconds: the limit was 20 s)\na red\nstill red b\nto the end\nExit code: 0"
+    );
+    let mut ended = ToolCallUpdate::of("c".into(), "bash");
+    ended.colours = output.colours;
+    assert_eq!(painted(&ended, &text), [red("red"), red("still red"), red("to the end")]);
+    let live: Vec<_> = shown
+        .iter()
+        .filter_map(|update| match &update.output {
+            Some(LiveOutput::Text(text)) => Some(painted(update, text)),
+            _ => None,
+        })
+        .collect();
+    let words = live.concat().into_iter().map(|(text, colour)| (colour == Some(1)).then_some(text));
+    assert_eq!(words.collect::<Option<String>>().unwrap(), "redstill redto the end");
+}
+
+#[tokio::test]
+async fn the_colours_of_a_long_output_stay_with_what_is_left_of_it() {
+    let lines: String =
+        (0..40_000).map(|line| format!("\u{1b}[3{}mline {line}\u{1b}[0m\n", line % 8)).collect();
+    let script = Script { steps: [say(&lines)].into(), status: exit(0), ..Script::default() };
+    let (output, _) = run(script, json!({"command": "x"})).await;
+    let output = output.unwrap();
+    let runs = output.colours.runs();
+    assert!(runs.len() > 1_000, "{}", runs.len());
+    for run in runs {
+        let line: usize =
+            output.result.text[run.bytes.clone()].strip_prefix("line ").unwrap().parse().unwrap();
+        assert_eq!(run.ink.colour, Some(u8::try_from(line % 8).unwrap()));
+    }
+    let last = &output.result.text[runs.last().unwrap().bytes.clone()];
+    assert_eq!(last, "line 39999");
+}
+
+#[tokio::test]
 async fn runs_a_shell_line_in_the_project_folder() {
     let system = Memory::default();
     system.world().scripts.push_back(Script { status: exit(0), ..Script::default() });

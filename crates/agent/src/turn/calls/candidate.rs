@@ -1,9 +1,9 @@
 //! One call in progress: the request, its parsed form, and its updates for clients.
 
 use crate::{
-    AnyCall, AnyTool, Content, Description, Effect, Location, SessionEvent, ToolCallDisplay, ToolCallId,
-    ToolCallRequest, ToolCallUpdate, ToolContent, ToolError, ToolKind, ToolLimits, ToolOutput, ToolResult,
-    ToolStatus,
+    AnyCall, AnyTool, Colours, Content, Description, Effect, Location, SessionEvent, ToolCallDisplay,
+    ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolError, ToolKind, ToolLimits, ToolOutput,
+    ToolResult, ToolStatus,
     gate::SubmittedCall,
     policy::Resolved,
     repair::{self, BatchedReads, Known, Refusal},
@@ -130,6 +130,7 @@ impl Candidate {
             locations: Some(self.description.locations.clone()),
             raw_input: Some(self.arguments.clone()),
             content: None,
+            place: None,
         };
         update
     }
@@ -226,8 +227,10 @@ impl Candidate {
         content: Vec<ToolContent>,
         limits: &ToolLimits,
     ) -> (ToolResult, Vec<SessionEvent>) {
+        let mut colours = Colours::default();
         let (status, mut result, shown, title, events) = match outcome {
-            Ok(ToolOutput { result, shown, title, events }) => {
+            Ok(ToolOutput { result, colours: painted, shown, title, events }) => {
+                colours = painted;
                 let status = if result.is_error { ToolStatus::Failed } else { ToolStatus::Completed };
                 (status, result, shown, title, events)
             }
@@ -256,6 +259,7 @@ impl Candidate {
         let mut shown = shown;
         if self.nested {
             recorded.text = cap(recorded.text, limits);
+            colours = colours.replaced(&result.text, &recorded.text);
             shown.iter_mut().flatten().for_each(|content| keep_within(content, limits));
         }
         let text = || vec![ToolContent::Content(Content::text(recorded.text.clone()))];
@@ -263,7 +267,7 @@ impl Candidate {
         // The title of a call with subagents showed their progress; the recorded one replaces it.
         let shows_progress = self.effect() == Some(Effect::Delegates);
         update.display.title = title.or_else(|| shows_progress.then(|| self.description.title.clone()));
-        update.result = Some(recorded);
+        (update.result, update.colours) = (Some(recorded), colours);
         (result, std::iter::once(SessionEvent::ToolCall(update)).chain(events).collect())
     }
 }

@@ -123,7 +123,9 @@ impl Calls<'_> {
             return Ok(());
         }
         let started = batch.iter().flat_map(|(candidate, ruling)| {
-            let started = SessionEvent::ToolCall(candidate.update(ToolStatus::InProgress));
+            let mut started = candidate.update(ToolStatus::InProgress);
+            started.display.place = ruling.command_place();
+            let started = SessionEvent::ToolCall(started);
             ruling.record(candidate.id()).into_iter().chain([started])
         });
         self.session.record(started.collect()).await?;

@@ -79,6 +79,7 @@ impl Calls<'_> {
                 }
             }
             let mut started = candidate.update(ToolStatus::InProgress);
+            started.display.place = ruling.command_place();
             if !content.is_empty() {
                 started.display.locations = Some(titles::changed_lines(candidate.locations(), &content));
                 started.display.content = Some(content.clone());

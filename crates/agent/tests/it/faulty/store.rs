@@ -73,6 +73,10 @@ impl SessionStore for FaultyStore {
         self.through(&lease.session, self.inner.set_directories(lease, folders)).await
     }
 
+    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
+        self.inner.set_branch(lease, branch).await
+    }
+
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
         self.through(from, self.inner.fork(from, session)).await
     }

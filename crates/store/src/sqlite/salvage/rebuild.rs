@@ -57,6 +57,7 @@ pub(super) fn rebuild_sessions(fresh: &Connection, found: &Found) -> rusqlite::R
             fresh.execute("UPDATE sessions SET last_seq = ?2 WHERE id = ?1", (&id, kept))?;
         }
     }
+    fresh.execute_batch(COUNT_AGAIN)?;
     let cut: Vec<CutSession> =
         cut.into_iter().map(|(cut, kept)| CutSession { kept: kept.cast_unsigned(), ..cut }).collect();
     for cut in &cut {
@@ -69,6 +70,15 @@ pub(super) fn rebuild_sessions(fresh: &Connection, found: &Found) -> rusqlite::R
     )?;
     Ok(Salvaged { whole: sessions - cut.len(), cut, ..Salvaged::default() })
 }
+
+/// Counts the turns of each session again, and takes the cost from its last count.
+const COUNT_AGAIN: &str = "UPDATE sessions SET \
+     turns = (SELECT count(*) FROM events WHERE session_id = sessions.id AND kind = 'turn_started'), \
+     cost = (SELECT CAST(coalesce(json_extract(body, '$.total.cost'), 0) + \
+     coalesce(json_extract(body, '$.subagents.cost'), 0) AS INTEGER) FROM events \
+     WHERE session_id = sessions.id AND kind = 'usage' AND CASE WHEN json_valid(body) \
+     THEN coalesce(json_extract(body, '$.total.cost'), json_extract(body, '$.subagents.cost')) IS NOT NULL END \
+     ORDER BY seq DESC LIMIT 1)";
 
 /// Returns whether every session that has its row is in the index of directories.
 fn index_covers(fresh: &Connection, found: &Found) -> rusqlite::Result<bool> {

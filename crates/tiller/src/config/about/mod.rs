@@ -28,6 +28,8 @@ pub(crate) struct About {
 pub(crate) enum Takes {
     /// Text that is not blank.
     Text,
+    /// The name of a theme: one that comes with Tiller, or one of the user's.
+    Theme,
     /// `PROVIDER/NAME`.
     Model,
     /// An `http://` or `https://` URL.

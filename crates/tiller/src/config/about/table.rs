@@ -212,7 +212,7 @@ pub(super) const ABOUT: &[About] = &[
     },
     About {
         name: "ui.theme",
-        takes: Takes::Text,
+        takes: Takes::Theme,
         default: DefaultValue::Text("terminal"),
         text: "The [theme](terminal.md#themes) of the terminal interface.",
     },

@@ -7,6 +7,7 @@ impl Takes {
     pub(crate) fn words(self) -> String {
         match self {
             Self::Text => "text".to_owned(),
+            Self::Theme => "text: the name of a theme".to_owned(),
             Self::Model => "text: `PROVIDER/NAME`".to_owned(),
             Self::Url => "text: a URL that begins with `http://` or `https://`".to_owned(),
             Self::Address => "text: `HOST`, `HOST:PORT` or a URL".to_owned(),

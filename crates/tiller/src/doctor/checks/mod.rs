@@ -7,6 +7,7 @@ mod machine;
 mod models;
 mod online;
 mod terminal;
+mod themes;
 
 pub(super) use extensions::extensions;
 pub(super) use files::{Repair, files, secrets};
@@ -15,3 +16,4 @@ pub(super) use machine::{disk, editors, install, leases, sandbox};
 pub(super) use models::{models, providers};
 pub(super) use online::{online, startup};
 pub(super) use terminal::terminal;
+pub(super) use themes::themes;

@@ -5,9 +5,29 @@ use crate::home::Home;
 
 /// The line settings of the terminal, as `stty` prints them.
 fn settings(tmux: &Tmux, home: &Home, file: &str) -> String {
-    tmux.shell(&format!("stty -a > {file}; echo written {file}"));
-    tmux.wait_for(&format!("written {file}\n$"));
+    // What is echoed of the line differs from what it prints.
+    tmux.shell(&format!("stty -a > {file}; echo 'written' {file}"));
+    tmux.wait_for(&format!("\nwritten {file}\n$"));
     home.read(file).unwrap()
+}
+
+/// Waits until the watcher of the terminal has ended; what it writes is on the screen then.
+fn wait_for_watcher(tmux: &Tmux, watcher: &str) {
+    tmux.shell(&format!("tail --pid={watcher} -f /dev/null; echo 'no' watcher"));
+    tmux.wait_for("\nno watcher\n$");
+}
+
+/// The process that watches the terminal for `tiller`.
+fn watcher_of(tiller: rustix::process::Pid) -> String {
+    // Of all threads: it is the terminal's that started it.
+    let threads = std::fs::read_dir(format!("/proc/{}/task", tiller.as_raw_nonzero())).unwrap();
+    let children = threads.map(|thread| thread.unwrap().path().join("children"));
+    let children: String = children.map(|file| std::fs::read_to_string(file).unwrap_or_default()).collect();
+    let is_watcher = |pid: &&str| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains("watch")
+    };
+    children.split_whitespace().find(is_watcher).expect("the terminal is watched").to_owned()
 }
 
 /// Checks that the terminal is as it was before `tiller` was started.
@@ -18,6 +38,7 @@ pub(super) fn assert_restored(tmux: &Tmux, home: &Home) {
     }
     assert_eq!(tmux.property("#{cursor_flag}"), "1", "the cursor is shown");
     // In brackets, the shell would show them.
+    tmux.wait_for_prompt();
     tmux.paste("echo pasted plainly");
     tmux.key("Enter");
     tmux.wait_for("\npasted plainly\n");
@@ -30,8 +51,7 @@ fn a_conversation_stays_in_the_scrollback_and_the_terminal_is_given_back() {
     let Some(tmux) = open(&home) else { return };
     tmux.say("show hello.txt");
     tmux.wait_for("the text of the file");
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     let everything = tmux.everything();
     assert_eq!(everything.matches("the text of the file").count(), 1, "{everything}");
     assert_restored(&tmux, &home);
@@ -57,8 +77,13 @@ fn a_terminated_process_gives_the_terminal_back() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129), (Signal::QUIT, 131)] {
         let home = Home::new();
         let Some(tmux) = open(&home) else { return };
-        rustix::process::kill_process(pid_of_tiller(&tmux), signal).unwrap();
+        let pid = pid_of_tiller(&tmux);
+        let watcher = watcher_of(pid);
+        rustix::process::kill_process(pid, signal).unwrap();
         tmux.wait_for(&format!("over={code}"));
+        wait_for_watcher(&tmux, &watcher);
+        let screen = tmux.screen();
+        assert!(!screen.contains("tiller was killed"), "{signal:?} was handled: {screen}");
         assert_restored(&tmux, &home);
     }
 }
@@ -100,11 +125,14 @@ fn a_panic_of_the_screen_gives_the_terminal_back_and_names_the_session() {
 fn a_panic_of_the_runtime_gives_the_terminal_back_and_names_the_session() {
     let home = Home::new();
     let Some(tmux) = open(&home) else { return };
+    let watcher = watcher_of(pid_of_tiller(&tmux));
     tmux.say("/panic driver");
-    tmux.wait_for("over=101");
-    let screen = joined(&tmux.wait_for("The session is stored: tiller --session "));
+    let screen = joined(&tmux.wait_for("over=101"));
     assert!(screen.contains("on the runtime's thread"), "{screen}");
-    tmux.key("Enter");
+    assert_eq!(screen.matches("The session is stored: tiller --session ").count(), 1, "{screen}");
+    wait_for_watcher(&tmux, &watcher);
+    let screen = tmux.screen();
+    assert!(!screen.contains("tiller was killed"), "{screen}");
     assert_restored(&tmux, &home);
 }
 
@@ -117,8 +145,7 @@ fn a_panic_that_is_caught_is_shown_and_the_interface_goes_on() {
     tmux.wait_for("internal error, please report it");
     tmux.say("show hello.txt");
     tmux.wait_for("the text of the file");
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     assert_restored(&tmux, &home);
 }
 
@@ -131,7 +158,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again() {
     tmux.text("a draft");
     tmux.wait_for("a draft");
     tmux.key("C-z");
-    tmux.wait("the shell's prompt", |screen| screen.trim_end().ends_with('$'));
+    tmux.wait_for_prompt();
     assert_eq!(settings(&tmux, &home, "after"), home.read("before").unwrap());
     tmux.shell("fg");
     tmux.wait("the draft again", |screen| screen.rfind("a draft") > screen.rfind("fg"));
@@ -140,7 +167,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again() {
 }
 
 /// The process of `tiller` below the window's shell.
-fn pid_of_tiller(tmux: &Tmux) -> rustix::process::Pid {
+pub(super) fn pid_of_tiller(tmux: &Tmux) -> rustix::process::Pid {
     let mut below = vec![tmux.property("#{pane_pid}")];
     while let Some(pid) = below.pop() {
         if std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap().trim() == "tiller" {

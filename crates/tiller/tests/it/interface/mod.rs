@@ -1,13 +1,18 @@
 //! The terminal interface, driven in a real terminal.
 
+mod colours;
+#[cfg(target_os = "linux")]
+mod costs;
 mod ends;
 mod flags;
+mod history;
 mod model;
 mod pastes;
 mod plain;
 mod replay;
 mod screens;
 mod sessions;
+mod settings;
 mod sizes;
 mod tmux;
 mod turns;

@@ -11,7 +11,7 @@ use std::{
 };
 
 /// How long a test waits for a request. Each is far quicker; this only ends a hang.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
@@ -32,7 +32,11 @@ pub(super) struct Answer {
 impl Model {
     /// Starts a server with the models `large`, which takes images, and `blind`, which does not.
     pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::on(TcpListener::bind("127.0.0.1:0").unwrap())
+    }
+
+    /// Starts a server like [`Model::start`] on a port.
+    pub(super) fn on(listener: TcpListener) -> Self {
         let address = listener.local_addr().unwrap().to_string();
         let (sender, requests) = channel();
         std::thread::spawn(move || {
@@ -111,8 +115,9 @@ impl Answer {
 
     /// Returns the parts of the last message of the user.
     pub(super) fn parts(&self) -> Vec<Value> {
-        let messages = self.request["messages"].as_array().unwrap().iter();
-        let content = &messages.rev().find(|message| message["role"] == "user").unwrap()["content"];
+        let mut messages = self.request["messages"].as_array().unwrap().iter().rev();
+        let said = messages.find(|message| message["role"] == "user");
+        let content = &said.unwrap_or_else(|| panic!("no message of the user: {}", self.request))["content"];
         match content.as_array() {
             Some(parts) => parts.clone(),
             None => vec![json!({ "type": "text", "text": content })],

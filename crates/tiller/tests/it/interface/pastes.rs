@@ -87,6 +87,28 @@ fn assert_same(found: &str, expected: &str) {
 }
 
 #[test]
+fn an_image_is_dropped_in_each_spelling_of_its_path() {
+    let Some((model, home, tmux)) = open_model() else { return };
+    let path = home.file("my shot.png");
+    std::fs::write(&path, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x02\xd0").unwrap();
+    let spellings =
+        [format!("file://{}", path.replace(' ', "%20")), path.replace(' ', "\\ "), format!("'{path}'")];
+    for (number, spelling) in spellings.iter().enumerate() {
+        tmux.paste(spelling);
+        tmux.wait_for(&format!("[image {} 1280×720]", number + 1));
+    }
+    // What is no image is pasted as its path.
+    tmux.paste("file:///etc/my%20notes.md");
+    tmux.wait_for("/etc/my notes.md");
+    tmux.key("Enter");
+    let answer = model.next();
+    let images = answer.parts().iter().filter(|part| part["type"] == "image_url").count();
+    assert_eq!(images, 3);
+    answer.say("three");
+    tmux.wait_for("tiller  three");
+}
+
+#[test]
 fn a_line_that_is_pasted_with_its_end_is_one_line() {
     let Some((model, _home, tmux)) = open_model() else { return };
     tmux.paste("cargo test\n");

@@ -1,8 +1,9 @@
 //! Sessions that are found, continued and copied in the interface.
 
-use super::{Model, READY, Tmux, model::Answer, open_model};
+use super::{Model, READY, Tmux, model::Answer, open, open_model};
 use crate::home::{Home, stdout};
 use serde_json::Value;
+use std::net::TcpListener;
 
 /// Has a conversation of one prompt.
 fn converse(model: &Model, tmux: &Tmux, prompt: &str, answer: &str) {
@@ -21,8 +22,7 @@ fn ask_again(model: &Model, tmux: &Tmux) -> Answer {
 
 /// Leaves the interface, so that the next one begins on an empty screen.
 fn leave(tmux: &Tmux) {
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     tmux.shell("clear");
     tmux.wait("an empty screen", |screen| !screen.contains("over=0"));
 }
@@ -46,9 +46,39 @@ fn the_list_of_sessions_opens_the_chosen_one() {
     let answer = ask_again(&model, &tmux);
     answer.say("42");
     tmux.wait_for("tiller  42");
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     assert_eq!(stored(&home).len(), 1, "the session went on");
+}
+
+#[test]
+fn the_list_of_sessions_keeps_its_scope_and_shows_how_a_session_ended() {
+    let Some((model, home, tmux)) = open_model() else { return };
+    converse(&model, &tmux, "remember forty-two", "noted it");
+    tmux.say("/sessions");
+    tmux.wait_for("this folder · tab: all · 1 of 1");
+    let screen = tmux.wait_for("last  ✓ noted it");
+    assert!(screen.contains("you   remember forty-two") && screen.contains("1 turn"), "{screen}");
+    tmux.key("Tab");
+    tmux.wait_for("all · tab: this folder");
+    tmux.key("Escape");
+    tmux.wait("the list is closed", |screen| !screen.contains("tab: this folder"));
+    leave(&tmux);
+    tmux.shell("$TILLER --resume; echo over=$?");
+    tmux.wait_for("all · tab: this folder · 1 of 1");
+    assert_eq!(stored(&home).len(), 1);
+}
+
+#[test]
+fn a_model_server_that_starts_later_is_in_the_list() {
+    // A free port, which the server takes once the interface runs.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let home = Home::new();
+    home.settings(&format!("[providers]\nlocal.discover = false\nlocal.urls = ['http://{port}']\n"));
+    let Some(tmux) = open(&home) else { return };
+    let _model = Model::on(TcpListener::bind(port).unwrap());
+    tmux.say("/model");
+    let screen = tmux.wait_for("local/large");
+    assert!(screen.contains("tiller auth login openai"), "{screen}");
 }
 
 #[test]
@@ -77,8 +107,7 @@ fn fork_goes_on_in_a_copy_and_leaves_the_session_as_it_was() {
     let answer = ask_again(&model, &tmux);
     answer.say("just 42");
     tmux.wait_for("tiller  just 42");
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     assert_eq!((before.len(), stored(&home).len()), (1, 2));
     let first = stdout(&home.run(&["sessions", "show", &before[0]]));
     assert!(first.contains("noted it") && !first.contains("just 42"), "{first}");

@@ -54,8 +54,7 @@ fn a_stream_survives_every_change_of_the_size() {
     answer.text("```\n");
     answer.say("The end.");
     tmux.wait("the end of the turn", |screen| screen.contains("The end.") && !screen.contains(RUNNING));
-    tmux.key("C-d");
-    tmux.wait_for("over=0");
+    tmux.quit();
     let everything = tmux.everything();
     assert_once_in_order(&everything, &lines);
     assert_eq!(everything.matches("The end.").count(), 1, "{everything}");

@@ -10,7 +10,7 @@ use std::{
 };
 
 /// How long a test waits for a text. Each test is far quicker; this only ends a hang.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A tmux server with one window, in which a shell or a program runs.
 pub(super) struct Tmux {
@@ -67,8 +67,10 @@ impl Tmux {
         Some(started)
     }
 
-    /// Types a command line into the shell.
+    /// Types a command line into the shell, once it shows its prompt: what is typed before is
+    /// echoed by the terminal, and the prompt follows the echo as it otherwise follows the output.
     pub(super) fn shell(&self, line: &str) {
+        self.wait_for_prompt();
         self.text(line);
         self.key("Enter");
     }
@@ -126,6 +128,18 @@ impl Tmux {
         self.run(&["resize-window", "-t", "t", "-x", &columns, "-y", &rows]);
     }
 
+    /// Leaves the interface once no turn runs: while one does, ctrl+d only deletes.
+    pub(super) fn quit(&self) {
+        self.wait("the end of the turn", |screen| !screen.contains(super::RUNNING));
+        self.key("C-d");
+        self.wait_for("over=0");
+    }
+
+    /// Waits until the shell reads its next line.
+    pub(super) fn wait_for_prompt(&self) {
+        self.wait("the shell's prompt", |screen| screen.trim_end().ends_with('$'));
+    }
+
     /// Waits until the screen shows a text; returns the screen.
     pub(super) fn wait_for(&self, text: &str) -> String {
         self.wait(&format!("{text:?}"), |screen| screen.contains(text))
@@ -133,9 +147,18 @@ impl Tmux {
 
     /// Waits until the screen is as described; returns it.
     pub(super) fn wait(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        self.wait_on(&["capture-pane", "-p", "-t", "t"], what, is_so)
+    }
+
+    /// Like [`Self::wait`], for the screen with the sequences of its colours.
+    pub(super) fn wait_styled(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        self.wait_on(&["capture-pane", "-p", "-e", "-t", "t"], what, is_so)
+    }
+
+    fn wait_on(&self, capture: &[&str], what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let screen = self.screen();
+            let screen = self.output(capture);
             if is_so(&screen) {
                 return screen;
             }
@@ -154,6 +177,11 @@ impl Tmux {
     /// Returns what the screen shows.
     pub(super) fn screen(&self) -> String {
         self.output(&["capture-pane", "-p", "-t", "t"])
+    }
+
+    /// Returns what the screen shows, with the sequences that style it.
+    pub(super) fn styled(&self) -> String {
+        self.output(&["capture-pane", "-p", "-e", "-t", "t"])
     }
 
     /// Returns the scrollback and the screen, with lines that the terminal wrapped as one.

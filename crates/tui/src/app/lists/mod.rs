@@ -1,34 +1,60 @@
 //! The lists to choose from: sessions, models, modes, themes and turns to go back to.
 
 mod items;
+#[cfg(test)]
+mod tests;
 
-use super::{App, Overlay, effect::Effect};
+use super::{App, Overlay, effect::Effect, settings::Pick, themes::ThemeRows};
 use crate::{
     driver::{
-        reply::ListedSession,
+        reply::{ListedSession, ModelKey},
         request::{Request, Which},
     },
     keys::Action,
     picker::{How, Item, Outcome, Picker},
-    theme::Theme,
+    screens::frame::Screen,
+    settings::Setting,
     transcript::{Body, Cell},
 };
-use agent::{Checkpoint, Credentials, ModelInfo, PermissionMode, RewindTarget};
+use agent::{Checkpoint, Glance, ModelInfo, PermissionMode, RewindTarget, SessionId};
+use std::collections::{HashMap, HashSet};
 
 /// A list with what its rows stand for.
 pub(super) struct List {
     pub(super) picker: Picker,
-    rows: Rows,
+    pub(super) rows: Rows,
+    /// The list that it was opened from, to which one returns.
+    pub(super) below: Option<Box<Self>>,
 }
 
 /// What the rows of a list stand for, in their order.
-enum Rows {
-    Sessions(Vec<ListedSession>),
-    Models(Vec<ModelInfo>),
+pub(super) enum Rows {
+    Sessions(Sessions),
+    Models(Vec<(ModelInfo, ModelKey)>),
     PermissionModes,
-    Themes,
+    Themes(Box<ThemeRows>),
+    Settings(Vec<Setting>),
+    /// The values of a setting.
+    Values {
+        name: String,
+        picks: Vec<Pick>,
+    },
+    /// The actions, with the setting of their keys.
+    Actions {
+        setting: Box<Setting>,
+        actions: Vec<&'static str>,
+    },
     /// The turns that a rewind goes back to.
     Turns(Vec<RewindTarget>),
+}
+
+/// The sessions of a list, and how those that were selected ended.
+#[derive(Default)]
+pub(super) struct Sessions {
+    listed: Vec<ListedSession>,
+    glances: HashMap<SessionId, Glance>,
+    /// Those whose glance was asked for.
+    asked: HashSet<SessionId>,
 }
 
 /// The rows of a page in plain mode.
@@ -49,12 +75,15 @@ impl App {
                 (How::Rename, "rename"),
                 (How::Archive, "archive"),
             ])
-            .scopes(["this directory", "all"], usize::from(self.everywhere))
+            .scopes(["this folder", "all"], usize::from(self.everywhere))
             .flexible(1)
+            // Cost, turns, model, branch: when, what and where stay longest.
+            .leaves_out([5, 3, 4, 2])
+            .numbers([3, 5])
             .searches()
             .empty("no session matches")
             .query_of(words);
-        self.show(picker, Rows::Sessions(Vec::new()), None);
+        self.show(picker, Rows::Sessions(Sessions::default()), None);
         vec![self.query_sessions()]
     }
 
@@ -66,20 +95,46 @@ impl App {
         Effect::Request(Request::ListSessions { words, everywhere: self.everywhere })
     }
 
-    pub(super) fn sessions_listed(&mut self, sessions: Vec<ListedSession>) {
+    pub(super) fn sessions_listed(&mut self, listed: Vec<ListedSession>, more: bool) -> Vec<Effect> {
         let open = self.session.as_ref().map(|session| session.id.clone());
         let (today, everywhere) = (self.today, self.everywhere);
-        let Overlay::List(list) = &mut self.overlay else { return };
-        let Rows::Sessions(rows) = &mut list.rows else { return };
+        let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
+        let Rows::Sessions(sessions) = &mut list.rows else { return Vec::new() };
         let item = |session: &ListedSession| {
             let mut item = items::session(session, today, everywhere);
             item.marked = open.as_ref() == Some(&session.record.id);
+            let glance = sessions.glances.get(&session.record.id);
+            item.preview = items::preview(session, glance, &self.options.look);
             item
         };
-        list.picker.set_items(sessions.iter().map(item).collect());
+        list.picker.set_items(listed.iter().map(item).collect());
         list.picker.set_loading(false);
-        *rows = sessions;
+        list.picker.set_more(more);
+        sessions.listed = listed;
         self.say_list();
+        self.look_at_selected().into_iter().collect()
+    }
+
+    /// Asks how the selected session ended, once.
+    fn look_at_selected(&mut self) -> Option<Effect> {
+        if self.options.screen == Screen::Plain {
+            return None;
+        }
+        let Overlay::List(list) = &mut self.overlay else { return None };
+        let Rows::Sessions(sessions) = &mut list.rows else { return None };
+        let id = &sessions.listed.get(list.picker.index()?)?.record.id;
+        sessions.asked.insert(id.clone()).then(|| Effect::Request(Request::Glance(id.clone())))
+    }
+
+    /// Shows how a session of the list ended.
+    pub(super) fn glanced(&mut self, id: SessionId, glance: Glance) {
+        let Overlay::List(list) = &mut self.overlay else { return };
+        let Rows::Sessions(sessions) = &mut list.rows else { return };
+        for (index, session) in sessions.listed.iter().enumerate().filter(|(_, row)| row.record.id == id) {
+            let preview = items::preview(session, Some(&glance), &self.options.look);
+            list.picker.set_preview(index, preview);
+        }
+        sessions.glances.insert(id, glance);
     }
 
     /// Asks for the models; they are shown when they come.
@@ -87,19 +142,36 @@ impl App {
         vec![Effect::Request(Request::ListModels)]
     }
 
-    pub(super) fn models_listed(&mut self, models: Vec<(ModelInfo, Credentials)>) {
+    /// Shows the models, and updates them once servers on this machine were looked for.
+    pub(super) fn models_listed(&mut self, models: Vec<(ModelInfo, ModelKey)>, complete: bool) {
         let current = self.session.as_ref().map(|session| session.controls.model.clone());
-        let picker = Picker::new("model", self.options.bindings.clone())
-            .offers([(How::Open, "this session"), (How::Default, "also as default")])
-            .empty("no model matches; tiller setup adds providers");
-        let item = |(model, credentials): &(ModelInfo, Credentials)| {
-            let mut item = items::model(model, *credentials);
+        let item = |(model, key): &(ModelInfo, ModelKey)| {
+            let mut item = items::model(model, key);
             item.marked = current.as_ref() == Some(&model.id);
             item
         };
         let rows = models.iter().map(item).collect();
-        let models = models.into_iter().map(|(model, _)| model).collect();
+        if complete {
+            // It may have been closed meanwhile.
+            if let Overlay::List(list) = &mut self.overlay
+                && let Rows::Models(listed) = &mut list.rows
+            {
+                list.picker.set_items(rows);
+                list.picker.set_loading(false);
+                *listed = models;
+            }
+            return;
+        }
+        let picker = Picker::new("model", self.options.bindings.clone())
+            .offers([(How::Open, "this session"), (How::Default, "also as default")])
+            .leaves_out([1, 2])
+            .numbers([1])
+            .uncut([3])
+            .empty("no model matches; tiller setup adds providers");
         self.show(picker, Rows::Models(models), Some(rows));
+        if let Overlay::List(list) = &mut self.overlay {
+            list.picker.set_loading(true);
+        }
     }
 
     pub(super) fn list_permission_modes(&mut self) -> Vec<Effect> {
@@ -114,34 +186,6 @@ impl App {
         let rows = PermissionMode::ALL.into_iter().map(item).collect();
         self.show(picker, Rows::PermissionModes, Some(rows));
         Vec::new()
-    }
-
-    pub(super) fn choose_theme(&mut self, name: &str) -> Vec<Effect> {
-        if name.is_empty() {
-            let picker = Picker::new("theme", self.options.bindings.clone()).offers([(How::Open, "choose")]);
-            let current = self.options.look.theme.name.clone();
-            let item = |name: &str| Item { marked: name == current, ..Item::new([name]) };
-            let rows = Theme::SHIPPED.into_iter().map(item).collect();
-            self.show(picker, Rows::Themes, Some(rows));
-            return Vec::new();
-        }
-        match Theme::shipped(name, self.background) {
-            Some(theme) => {
-                let colourless = !self.options.look.theme.colour;
-                self.options.look.theme = if colourless { theme.without_colour() } else { theme };
-                self.composer.set_look(self.options.look.clone());
-                match self.options.look.theme.follows_background() {
-                    true => vec![Effect::AskBackground, Effect::Repaint],
-                    false => vec![Effect::Repaint],
-                }
-            }
-            None => {
-                let names = Theme::SHIPPED.join(", ");
-                self.fail(&format!(
-                    "there is no theme {name}; choose {names}, or set ui.theme to one of yours"
-                ))
-            }
-        }
     }
 
     pub(super) fn turns_listed(&mut self, turns: &[Checkpoint]) {
@@ -167,13 +211,41 @@ impl App {
         self.show(picker, Rows::Turns(targets), Some(items));
     }
 
-    fn show(&mut self, mut picker: Picker, rows: Rows, items: Option<Vec<Item>>) {
+    pub(super) fn show(&mut self, mut picker: Picker, rows: Rows, items: Option<Vec<Item>>) {
         let loading = items.is_none();
         picker.set_loading(loading);
         picker.set_items(items.unwrap_or_default());
-        self.overlay = Overlay::List(Box::new(List { picker, rows }));
+        self.overlay = Overlay::List(Box::new(List { picker, rows, below: None }));
         if !loading {
             self.say_list();
+        }
+    }
+
+    /// Shows a list above the one that is open, if there is one. It is closed to return there.
+    pub(super) fn show_above(&mut self, picker: Picker, rows: Rows, items: Vec<Item>) {
+        let below = match std::mem::take(&mut self.overlay) {
+            Overlay::List(list) => Some(list),
+            _ => None,
+        };
+        self.show(picker, rows, Some(items));
+        if let Overlay::List(list) = &mut self.overlay {
+            list.below = below;
+        }
+    }
+
+    /// Closes the list, and returns to the one that it was opened from.
+    pub(super) fn close_list(&mut self) -> Option<Box<List>> {
+        match std::mem::take(&mut self.overlay) {
+            Overlay::List(mut list) => {
+                if let Some(below) = list.below.take() {
+                    self.overlay = Overlay::List(below);
+                }
+                Some(list)
+            }
+            other => {
+                self.overlay = other;
+                None
+            }
         }
     }
 
@@ -181,21 +253,25 @@ impl App {
     pub(super) fn list_changed(&mut self) -> Vec<Effect> {
         match &self.overlay {
             Overlay::List(list) if matches!(list.rows, Rows::Sessions(_)) => vec![self.query_sessions()],
-            _ => Vec::new(),
+            _ => self.preview_theme(),
         }
     }
 
     pub(super) fn in_list(&mut self, action: Action) -> Vec<Effect> {
         let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
         match list.picker.act(action) {
-            Outcome::Ignored | Outcome::Changed => Vec::new(),
+            Outcome::Ignored => Vec::new(),
+            Outcome::Changed => match &list.rows {
+                Rows::Sessions(_) => self.look_at_selected().into_iter().collect(),
+                _ => self.preview_theme(),
+            },
             Outcome::Scope(scope) => {
                 self.everywhere = scope > 0;
-                vec![self.query_sessions()]
+                let keep = Request::KeepScope { everywhere: self.everywhere };
+                vec![Effect::Request(keep), self.query_sessions()]
             }
             Outcome::Closed => {
-                self.overlay = Overlay::None;
-                Vec::new()
+                self.close_list().map(|closed| self.unpreview_theme(&closed)).unwrap_or_default()
             }
             Outcome::Edited { index, text } => self.renamed(index, text),
             Outcome::Picked { index, how } => self.picked(index, how),
@@ -205,17 +281,22 @@ impl App {
     fn renamed(&mut self, index: usize, title: String) -> Vec<Effect> {
         let Overlay::List(list) = &self.overlay else { return Vec::new() };
         let Rows::Sessions(sessions) = &list.rows else { return Vec::new() };
-        let Some(session) = sessions.get(index) else { return Vec::new() };
+        let Some(session) = sessions.listed.get(index) else { return Vec::new() };
         let rename = Request::Rename { id: session.record.id.clone(), title };
         vec![Effect::Request(rename), self.query_sessions()]
     }
 
     fn picked(&mut self, index: usize, how: How) -> Vec<Effect> {
+        if let Some(effects) = self.picked_setting(index, how) {
+            return effects;
+        }
         let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
         let mut close = true;
         let request = match (&list.rows, how) {
             (Rows::Sessions(sessions), how) => {
-                let Some(ListedSession { record, .. }) = sessions.get(index) else { return Vec::new() };
+                let Some(ListedSession { record, .. }) = sessions.listed.get(index) else {
+                    return Vec::new();
+                };
                 let id = record.id.clone();
                 match how {
                     How::Open | How::Default if self.choosing => Request::Open(Which::First(Some(id))),
@@ -233,7 +314,12 @@ impl App {
                 }
             }
             (Rows::Models(models), how) => match models.get(index) {
-                Some(model) => Request::SetModel { id: model.id.clone(), default: how == How::Default },
+                Some((model, ModelKey::Missing(command))) => {
+                    let text = format!("there is no key for {}: {command} asks for one", model.id);
+                    self.overlay = Overlay::None;
+                    return self.fail(&text);
+                }
+                Some((model, _)) => Request::SetModel { id: model.id.clone(), default: how == How::Default },
                 None => return Vec::new(),
             },
             (Rows::PermissionModes, _) => match PermissionMode::ALL.get(index) {
@@ -244,12 +330,8 @@ impl App {
                 Some(target) => Request::Rewind(*target),
                 None => return Vec::new(),
             },
-            (Rows::Themes, _) => {
-                self.overlay = Overlay::None;
-                return match Theme::SHIPPED.get(index) {
-                    Some(name) => self.choose_theme(name),
-                    None => Vec::new(),
-                };
+            (Rows::Themes(_) | Rows::Settings(_) | Rows::Values { .. } | Rows::Actions { .. }, _) => {
+                return Vec::new();
             }
         };
         if close {
@@ -259,9 +341,35 @@ impl App {
         vec![Effect::Request(request), self.query_sessions()]
     }
 
+    /// Picks a row of a list of settings or of themes; `None` if the list is another.
+    fn picked_setting(&mut self, index: usize, how: How) -> Option<Vec<Effect>> {
+        let Overlay::List(list) = &self.overlay else { return None };
+        let effects = match &list.rows {
+            Rows::Settings(settings) => {
+                let settings = settings.clone();
+                settings.get(index).map(|setting| self.open_setting(&setting.name, &settings))
+            }
+            Rows::Actions { actions, .. } => {
+                let action = actions.get(index).copied();
+                action.map(|action| self.open_action(action))
+            }
+            Rows::Values { name, picks } => {
+                let (name, pick) = (name.clone(), picks.get(index).cloned());
+                self.close_list();
+                pick.map(|pick| self.picked_value(&name, pick))
+            }
+            Rows::Themes(_) => match self.close_list().map(|list| list.rows) {
+                Some(Rows::Themes(rows)) => Some(self.picked_theme(&rows, index, how)),
+                _ => None,
+            },
+            _ => return None,
+        };
+        Some(effects.unwrap_or_default())
+    }
+
     /// In plain mode, prints the first rows of the list.
     fn say_list(&mut self) {
-        if self.options.screen == crate::screens::frame::Screen::Plain {
+        if self.options.screen == Screen::Plain {
             self.plain.page = 0;
             self.say_page();
         }
@@ -285,7 +393,11 @@ impl App {
             }
             "" | "cancel" => self.overlay = Overlay::None,
             number => match number.parse().ok().and_then(|number| list.picker.select_number(number)) {
-                Some(index) => return self.picked(index, How::Open),
+                Some(index) => {
+                    // Each answer opens the next list or ends them all; nothing is left to return to.
+                    list.below = None;
+                    return self.picked(index, How::Open);
+                }
                 None => self.plain.say("there is no such number; write one of the list, more or cancel"),
             },
         }

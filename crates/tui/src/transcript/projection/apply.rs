@@ -96,6 +96,7 @@ impl Transcript {
                 }
             }
             SessionEvent::Usage(_)
+            | SessionEvent::BranchChanged(_)
             | SessionEvent::Phase(_)
             | SessionEvent::Commands(_)
             | SessionEvent::Swarm(_)
@@ -330,6 +331,10 @@ fn runs(response: &ModelResponse) -> Vec<(bool, String)> {
 }
 
 fn user_message(id: &MessageId, content: &[Content]) -> UserMessage {
+    // As it is typed, not as the session's command for it.
+    if let Some(line) = agent::own_command(content) {
+        return UserMessage { id: id.clone(), text: format!("! {line}"), attachments: Vec::new() };
+    }
     let (mut text, mut attachments) = (String::new(), Vec::new());
     for content in content {
         match content {

@@ -5,7 +5,7 @@ use crate::{
     limits::{COMMAND_BYTES, OUTPUT_BYTES, TITLE_CHARS},
     transcript::{cell::ToolCell, output::Output},
 };
-use agent::{Content, LiveOutput, ToolCallUpdate, ToolContent, ToolStatus};
+use agent::{Colours, Content, LiveOutput, ToolCallUpdate, ToolContent, ToolStatus};
 
 /// Applies the fields that are set.
 pub(super) fn update(tool: &mut ToolCell, update: &ToolCallUpdate) {
@@ -30,8 +30,12 @@ pub(super) fn update(tool: &mut ToolCell, update: &ToolCallUpdate) {
             command[..kept].to_owned()
         });
     }
+    if display.place.is_some() {
+        tool.place = display.place;
+    }
     if is_final {
         tool.heading.progress = None;
+        tool.place = None;
         tool.permission.is_asking = false;
         if std::mem::take(&mut tool.shown.is_live) {
             (tool.shown.output, tool.shown.diffs) = (Output::default(), Vec::new());
@@ -42,15 +46,21 @@ pub(super) fn update(tool: &mut ToolCell, update: &ToolCallUpdate) {
         tool.shown.is_live |= !is_stored;
     }
     if let Some(LiveOutput::Text(text)) = &update.output {
-        tool.shown.output.push(text, OUTPUT_BYTES);
+        tool.shown.output.push(text, &update.colours, OUTPUT_BYTES);
         tool.shown.is_live = true;
     }
     if let Some(result) = &update.result
         && tool.shown.diffs.is_empty()
-        && tool.shown.output.text().is_empty()
+        && (tool.shown.output.text().is_empty()
+            || !update.colours.is_empty() && is_text(display.content.as_deref(), &result.text))
     {
-        tool.shown.output = Output::of(result.text.clone(), OUTPUT_BYTES);
+        tool.shown.output = Output::of(result.text.clone(), update.colours.clone(), OUTPUT_BYTES);
     }
+}
+
+/// Returns whether this text is all that a call shows.
+fn is_text(content: Option<&[ToolContent]>, expected: &str) -> bool {
+    matches!(content, Some([ToolContent::Content(Content::Text(text))]) if text == expected)
 }
 
 /// Replaces what a call shows.
@@ -73,7 +83,7 @@ fn show(tool: &mut ToolCell, content: &[ToolContent]) {
         }
         text.push_str(part);
     }
-    tool.shown.output = Output::of(text, OUTPUT_BYTES);
+    tool.shown.output = Output::of(text, Colours::default(), OUTPUT_BYTES);
 }
 
 /// Returns the code of a text that is one block of code.
@@ -104,5 +114,5 @@ fn read_lines(input: &serde_json::Value) -> Option<String> {
 pub(super) fn bytes(tool: &ToolCell) -> usize {
     let line = |line: &DiffLine| line.text.len() + size_of::<DiffLine>();
     let diffs: usize = tool.shown.diffs.iter().flat_map(|diff| &diff.lines).map(line).sum();
-    tool.shown.output.text().len() + diffs + tool.command.as_ref().map_or(0, String::len)
+    tool.shown.output.bytes() + diffs + tool.command.as_ref().map_or(0, String::len)
 }

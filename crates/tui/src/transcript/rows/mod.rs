@@ -27,6 +27,15 @@ pub enum Fold {
     Whole,
 }
 
+/// Whether a command's output has the colours that it was written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CommandColours {
+    /// No: it becomes part of the scrollback, in which nothing can be corrected.
+    Dropped,
+    /// Yes.
+    Kept,
+}
+
 /// What cells are rendered with.
 #[derive(Debug, Clone, Copy)]
 pub struct Paint<'a> {
@@ -43,6 +52,15 @@ pub struct Paint<'a> {
 impl Paint<'_> {
     /// Renders a cell. In `plain`, each row is a line of any length.
     pub fn rows(&self, cell: usize, fold: Fold) -> Vec<Row> {
+        self.rows_in(cell, fold, CommandColours::Dropped)
+    }
+
+    /// Renders a cell, with the colours that a command's output was written in.
+    pub fn coloured_rows(&self, cell: usize, fold: Fold) -> Vec<Row> {
+        self.rows_in(cell, fold, CommandColours::Kept)
+    }
+
+    fn rows_in(&self, cell: usize, fold: Fold, colours: CommandColours) -> Vec<Row> {
         let Some(Cell { body, .. }) = self.transcript.cells().get(cell) else { return Vec::new() };
         if self.look.plain {
             return plain::rows(self, cell, body);
@@ -52,7 +70,7 @@ impl Paint<'_> {
             Body::User(message) => said::user(message, fold, layout, self.look),
             Body::Answer(answer) => said::answer(&answer.text, layout, self),
             Body::Thought(thought) => said::thought(thought, fold, layout, self.look),
-            Body::Tool(call) => tool::rows(call, cell, fold, layout, self),
+            Body::Tool(call) => tool::rows(call, cell, fold, colours, layout, self),
             _ => small::rows(body, fold, layout, self),
         }
     }

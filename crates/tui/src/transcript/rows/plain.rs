@@ -56,7 +56,8 @@ pub(super) fn rows(paint: &Paint<'_>, cell: usize, body: &Body) -> Vec<Row> {
 /// Renders the line that says that a call runs.
 pub(in crate::transcript) fn started(call: &ToolCell, look: &Look) -> Row {
     let (name, title) = words(call);
-    line("tool: ", &format!("{name} {title}: runs"), look)
+    let place = call.place.map(|place| format!(" ({})", place.words())).unwrap_or_default();
+    line("tool: ", &format!("{name} {title}: runs{place}"), look)
 }
 
 /// Renders a part of an answer.
@@ -122,7 +123,7 @@ fn line(label: &str, text: &str, look: &Look) -> Row {
 
 /// The beginnings of lines that are Tiller's own in `plain`.
 const LABELS: [&str; 8] =
-    ["permission required:", "question:", "answer:", "answer with", "ready;", "you:", "tiller:", "tool:"];
+    ["permission required:", "question:", "answer:", "answer with", "> ", "you:", "tiller:", "tool:"];
 
 /// Returns what is put before a line of others that begins as one of Tiller's own, so that no text
 /// can pass for a request or an answer.

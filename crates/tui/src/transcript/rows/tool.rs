@@ -1,22 +1,29 @@
 //! Renders tool calls.
 
 use super::{
-    Fold, Paint,
+    CommandColours, Fold, Paint,
     layout::{Layout, spaces},
     small::more,
 };
 use crate::{
     limits::{CELL_LINES, FOLDED_DIFF_LINES, FOLDED_ERROR_LINES, FOLDED_OUTPUT_LINES, SHOWN_LINE_BYTES},
     look::Look,
-    text::{clean::clean, cut::cut, row::Row},
+    text::{clean, cut::cut, row::Row},
     theme::Role,
     transcript::cell::ToolCell,
 };
-use agent::{PermissionOutcome, ToolKind, ToolStatus};
+use agent::{Colours, PermissionOutcome, ToolKind, ToolStatus};
 use ratatui_core::text::{Line, Span};
 use std::time::Duration;
 
-pub(super) fn rows(call: &ToolCell, cell: usize, fold: Fold, layout: Layout, paint: &Paint<'_>) -> Vec<Row> {
+pub(super) fn rows(
+    call: &ToolCell,
+    cell: usize,
+    fold: Fold,
+    colours: CommandColours,
+    layout: Layout,
+    paint: &Paint<'_>,
+) -> Vec<Row> {
     let look = paint.look;
     let mut rows = vec![head(call, cell, layout, paint)];
     let body = |row: Row| row.after(spaces(layout.body));
@@ -48,12 +55,12 @@ pub(super) fn rows(call: &ToolCell, cell: usize, fold: Fold, layout: Layout, pai
         let most = if fold == Fold::Folded { FOLDED_DIFF_LINES / call.shown.diffs.len() } else { CELL_LINES };
         rows.extend(diff.rows(most.max(1), look).into_iter().map(shorten).map(body));
     }
-    output(call, fold, look, |row| rows.push(body(shorten(row))));
+    output(call, fold, colours, look, |row| rows.push(body(shorten(row))));
     rows
 }
 
 /// Renders the output: folded the end of what a command printed, or the error of a call.
-fn output(call: &ToolCell, fold: Fold, look: &Look, mut push: impl FnMut(Row)) {
+fn output(call: &ToolCell, fold: Fold, colours: CommandColours, look: &Look, mut push: impl FnMut(Row)) {
     let failed = call.status.is_some_and(|status| status.is_final() && status != ToolStatus::Completed);
     let most = match fold {
         Fold::Whole => CELL_LINES,
@@ -72,10 +79,12 @@ fn output(call: &ToolCell, fold: Fold, look: &Look, mut push: impl FnMut(Row)) {
         push(Row::from(span));
     }
     let role = if failed && call.kind != Some(ToolKind::Execute) { Role::Error } else { Role::Dim };
-    for line in call.shown.output.lines().skip(lines.saturating_sub(most)) {
+    for (line, painted) in call.shown.output.painted_lines().skip(lines.saturating_sub(most)) {
         let line = &line[..agent::floor_char_boundary(line, SHOWN_LINE_BYTES)];
-        let text = clean(line, 0, look.measure).into_owned();
-        push(Row::logical(Span::styled(text, look.style(role))));
+        let painted = if colours == CommandColours::Kept { painted } else { Colours::default() };
+        let plain = look.style(role);
+        let spans = clean::painted(line, painted, |ink| look.theme.ink(ink, plain), look.measure);
+        push(Row::logical(Line::from(spans)));
     }
 }
 
@@ -84,6 +93,7 @@ fn head(call: &ToolCell, cell: usize, layout: Layout, paint: &Paint<'_>) -> Row 
     let (sign, role) = sign(call);
     let (name, title) = words(call);
     let mut right: Vec<String> = state(call).map(str::to_owned).into_iter().collect();
+    right.extend(call.place.map(|place| place.words().to_owned()));
     let elapsed = paint.transcript.elapsed(cell, paint.now).filter(|time| time.as_secs() > 0);
     right.extend(elapsed.map(duration));
     let right = if look.width < 40 { String::new() } else { right.join(" · ") };

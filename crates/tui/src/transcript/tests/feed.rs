@@ -49,6 +49,29 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn any_markdown_in_any_pieces_becomes_the_same_rows(
+        text in crate::markdown::tests::markdown(), cuts in prop::collection::vec(0_usize..300, 0..12),
+        width in prop::sample::select(vec![20_usize, 40, 80]), is_plain in any::<bool>(),
+    ) {
+        let look = Look { plain: is_plain, ..look(width) };
+        let mut cuts: Vec<_> = cuts.iter().map(|cut| agent::floor_char_boundary(&text, *cut)).collect();
+        cuts.sort_unstable();
+        cuts.push(text.len());
+        let mut from = 0;
+        let mut events = vec![user("go on")];
+        for to in cuts {
+            events.extend((to > from).then(|| delta("m", &text[from..to])));
+            from = to;
+        }
+        events.push(answer("m", &text));
+        let whole = [user("go on"), answer("m", &text)];
+        let whole: Vec<Row> = committed(&whole, &look, |_| true);
+        prop_assert_eq!(committed(&events, &look, |_| true), whole);
+    }
+}
+
 #[test]
 fn finished_pieces_of_an_answer_are_committed_and_the_rest_is_in_the_tail() {
     let (look, highlighter) = (look(60), Highlighter::in_place());

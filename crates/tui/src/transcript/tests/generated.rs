@@ -225,7 +225,10 @@ fn answer(number: usize, round: &Round, calls: &mut usize, out: &mut Vec<Session
         let mut end = update(at, asked.end);
         if asked.has_content {
             let text = Content::text(asked.prints.concat());
-            end = ToolCallUpdate { result: Some(ToolResult::ok("for the model")), ..end };
+            let colours = crate::safety::corpus::hostile_colours(&asked.prints.concat());
+            // What is shown has colours only if it is what the model gets.
+            let result = if asked.asks { asked.prints.concat() } else { "for the model".to_owned() };
+            end = ToolCallUpdate { result: Some(ToolResult::ok(result)), colours, ..end };
             end.display.content = Some(vec![ToolContent::Content(text)]);
         }
         out.push(SessionEvent::ToolCall(end));

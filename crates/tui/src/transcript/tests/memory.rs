@@ -6,7 +6,7 @@ use crate::{
     limits::{OUTPUT_BYTES, OUTPUTS_BYTES, SHORT_OUTPUT_BYTES},
     transcript::{Body, Output, Transcript, rows::Fold},
 };
-use agent::{Content, SessionEvent, ToolContent, ToolKind, ToolStatus};
+use agent::{Colours, Content, SessionEvent, ToolContent, ToolKind, ToolStatus};
 
 #[test]
 fn endless_output_keeps_its_end_and_counts_the_rest() {
@@ -29,10 +29,10 @@ fn endless_output_keeps_its_end_and_counts_the_rest() {
 
 #[test]
 fn one_piece_that_is_too_long_is_cut_too() {
-    let mut output = Output::of("é\n".repeat(100), 31);
+    let mut output = Output::of("é\n".repeat(100), Colours::default(), 31);
     assert!(output.text().len() <= 31);
     assert_eq!(output.left_out() + output.lines().count(), 100);
-    output.push(&"ü\n".repeat(100), 31);
+    output.push(&"ü\n".repeat(100), &Colours::default(), 31);
     assert!(output.text().len() <= 31 + 7);
     assert_eq!(output.left_out() + output.lines().count(), 200);
 }

@@ -1,6 +1,7 @@
 mod feed;
 mod generated;
 mod hostile;
+mod kinds;
 mod memory;
 mod snapshots;
 mod stored;

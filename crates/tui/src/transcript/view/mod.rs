@@ -265,7 +265,7 @@ impl View {
         {
             return known.rows.clone();
         }
-        let rows = paint.rows(cell, fold);
+        let rows = paint.coloured_rows(cell, fold);
         let gap = (!rows.is_empty() && paint.has_gap_before(cell)).then(Row::empty);
         let rows = gap.into_iter().chain(rows);
         let rows: Rc<Vec<_>> = Rc::new(rows.flat_map(|row| fitted(row, paint.look)).collect());

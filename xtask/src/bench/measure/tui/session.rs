@@ -6,12 +6,17 @@ use super::super::super::script::Script;
 use super::super::super::window::Window;
 use super::super::{Bench, open};
 use super::{SETTLED, STATUS};
-use anyhow::Result;
-use serde_json::json;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 /// Turns of calls that produce a session of about 10,000 events.
 const TURNS: usize = 80;
+/// How often these events are repeated in a session of about 100,000.
+const TIMES: usize = 10;
 /// Opens the transcript.
 const TRANSCRIPT: &str = "\u{f}";
 /// How long a change of the size must last before the interface takes it.
@@ -34,17 +39,17 @@ pub(in super::super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         let from = window.written.len();
         window.keys(TRANSCRIPT)?;
         window.wait_for("q back", from)?;
-        window.keys("/bench:lookup")?;
+        window.keys("/")?;
         window.listen(SETTLED)?;
         let from = window.written.len();
-        let pressed = window.keys("s")?;
-        search.add_time(window.wait_for(&format!("of {TURNS}"), from)? - pressed);
-        window.keys("\r")?;
+        let pressed = window.keys("b")?;
+        search.add_time(window.wait_for(" of ", from)? - pressed);
+        window.keys("ench:lookups\r")?;
         window.listen(SETTLED)?;
 
         let from = window.written.len();
         let resized = window.resize(100, 30)?;
-        let drawn = window.wait_for("q back", from)? - resized;
+        let drawn = window.wait_for("transcript", from)? - resized;
         resize.add_time(drawn.saturating_sub(RESIZE_PAUSE));
     }
     Ok(vec![first, memory, search, resize])
@@ -54,7 +59,8 @@ pub(in super::super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
 pub(in super::super) fn huge(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut first = Figure::of(Quantity::time("interface, open 100,000 events, first frame"));
     let mut memory = Figure::of(Quantity::mib("… memory for it", 60.0));
-    let (agent, session, before) = stored(bench, 10 * TURNS)?;
+    let (agent, session, before) = stored(bench, TURNS)?;
+    let session = repeated(&agent, &session)?;
     for _ in 0..bench.runs.min(3) {
         let mut window = Window::start(agent.in_terminal(&["--session", &session]))?;
         first.add_time(window.wait_for(Script::Lookups.word(), 0)? - window.started);
@@ -62,6 +68,32 @@ pub(in super::super) fn huge(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         memory.add(window.resident()?.saturating_sub(before) as f64 / 1024.0);
     }
     Ok(vec![first, memory])
+}
+
+/// Imports a session that has the events of another one ten times, each time with ids of its own.
+/// Turns would take minutes, since each request repeats the conversation.
+fn repeated(agent: &Agent, session: &str) -> Result<String> {
+    let exported = agent.run(&["sessions", "export", session])?;
+    let mut lines = exported.lines();
+    let mut text = format!("{}\n", lines.next().context("an export has a head")?);
+    let events: Vec<&str> = lines.collect();
+    let mut number = 0;
+    for time in 0..TIMES {
+        for event in &events {
+            let (event, _) = event.rsplit_once(",\"seq\":").context("an event has a number")?;
+            number += 1;
+            let event = ["run_", "msg_", "call_"].iter().fold(event.to_owned(), |event, id| {
+                event.replace(&format!("\"{id}"), &format!("\"{time}_{id}"))
+            });
+            writeln!(text, "{event},\"seq\":{number}}}")?;
+        }
+    }
+    let file = Path::new(&agent.project()).join("long.json");
+    fs::write(&file, text)?;
+    let file = file.to_string_lossy();
+    let answer = agent.run(&["sessions", "import", &file, "--cwd", &agent.project(), "--json"])?;
+    let answer: Value = serde_json::from_str(&answer)?;
+    Ok(answer["id"].as_str().with_context(|| format!("an import has an id: {answer}"))?.to_owned())
 }
 
 /// Stores a session of turns with calls; returns it with the memory in KiB of an interface whose

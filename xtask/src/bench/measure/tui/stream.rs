@@ -12,6 +12,8 @@ use std::time::Duration;
 const FRAME: &[u8] = b"\x1b[?2026h";
 /// Keys whose echoes are timed in one run.
 const ECHOES: u32 = 60;
+/// The pause between two keys; all of them fall into the second that a paced response takes.
+const KEY_PAUSE: Duration = Duration::from_millis(12);
 /// Keys after which the composer is emptied again.
 const ECHOES_PER_LINE: u32 = 10;
 /// Characters that nothing but the echo of a key shows, from this one on.
@@ -99,6 +101,7 @@ fn echo(window: &mut Window, times: &mut Vec<Duration>) -> Result<()> {
         let from = window.written.len();
         let pressed = window.keys(&character)?;
         times.push(window.wait_for(&character, from)? - pressed);
+        window.listen(KEY_PAUSE)?;
         if (number + 1) % ECHOES_PER_LINE == 0 {
             window.keys(CLEAR)?;
         }

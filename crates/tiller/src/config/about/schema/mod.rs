@@ -57,7 +57,7 @@ fn require(root: &mut Value, name: &str) {
 fn leaf(key: &Key) -> Value {
     let about = description(key);
     let mut leaf = match about.takes {
-        Takes::Text => text("\\S"),
+        Takes::Text | Takes::Theme => text("\\S"),
         Takes::Model => text("^[^/]+/[\\s\\S]"),
         Takes::Url => text(URL),
         Takes::Address => text("\\S"),

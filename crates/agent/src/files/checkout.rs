@@ -1,33 +1,61 @@
 //! Determines what git has checked out, from its files and without running a program.
 
-use crate::limits::BRANCH_BYTES;
+use super::repository::repository;
+use crate::limits::{BRANCH_BYTES, LOOK_AROUND_WAIT};
 use system::{AbsPath, FoundRules, System, read_found};
 
-/// The text if there is no repository.
-pub(super) const NONE: &str = "no repository";
+/// What a repository has checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Checkout {
+    /// A branch.
+    Branch(String),
+    /// A commit, by the beginning of its hash.
+    Commit(String),
+}
+
+impl Checkout {
+    /// Returns a branch's name, or a commit in parentheses.
+    pub(crate) fn label(&self) -> String {
+        match self {
+            Self::Branch(name) => name.clone(),
+            Self::Commit(hash) => format!("({hash})"),
+        }
+    }
+}
 
 /// The prefixes of a directory in a `.git` file, and of a branch in `HEAD`.
 const DIRECTORY: &str = "gitdir:";
 const BRANCH: &str = "ref: refs/heads/";
 
-/// Returns what the repository has checked out: `branch NAME`, `detached at abc1234`, or nothing if
-/// its files do not say.
-pub(super) async fn checked_out(system: &dyn System, root: &AbsPath) -> String {
+/// Returns what the repository around a directory has checked out; `None` if there is none, if its
+/// files do not say, or if reading them takes too long. Directories `shared` by all programs do not
+/// count.
+pub(crate) async fn checkout_around(
+    system: &dyn System,
+    folder: &AbsPath,
+    shared: &[AbsPath],
+) -> Option<Checkout> {
+    let look = async { checkout(system, &repository(system, folder, shared).await?).await };
+    tokio::time::timeout(LOOK_AROUND_WAIT, look).await.ok()?
+}
+
+/// Returns what the repository with this root has checked out; `None` if its files do not say.
+pub(crate) async fn checkout(system: &dyn System, root: &AbsPath) -> Option<Checkout> {
     let mark = root.join(".git");
     let directory = match line(system, root, &mark).await {
         // A worktree or a submodule.
         Some(line) => match line.strip_prefix(DIRECTORY) {
             Some(path) => root.join(path.trim()),
-            None => return String::new(),
+            None => return None,
         },
         None => mark,
     };
     let head = line(system, &directory, &directory.join("HEAD")).await.unwrap_or_default();
     let is_commit = head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
     match head.strip_prefix(BRANCH) {
-        Some(branch) if is_name(branch) => format!("branch {branch}"),
-        None if is_commit => format!("detached at {}", &head[..7]),
-        _ => String::new(),
+        Some(branch) if is_name(branch) => Some(Checkout::Branch(branch.to_owned())),
+        None if is_commit => Some(Checkout::Commit(head[..7].to_owned())),
+        _ => None,
     }
 }
 
@@ -49,7 +77,6 @@ fn is_name(branch: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::repository::repository;
     use system::FakeSystem;
 
     async fn described(files: &[(&str, &str)], cwd: &str) -> String {
@@ -57,30 +84,28 @@ mod tests {
         system.add_dir(cwd);
         files.iter().for_each(|(path, text)| system.add_file(path, text));
         let shared = [AbsPath::new("/tmp").unwrap()];
-        match repository(&system, &AbsPath::new(cwd).unwrap(), &shared).await {
-            Some(root) => checked_out(&system, &root).await,
-            None => NONE.to_owned(),
-        }
+        let found = checkout_around(&system, &AbsPath::new(cwd).unwrap(), &shared).await;
+        found.map(|checkout| checkout.label()).unwrap_or_default()
     }
 
     #[tokio::test]
     async fn a_folder_that_all_share_is_no_repository() {
         let files = [("/tmp/.git/HEAD", "ref: refs/heads/evil\n")];
-        assert_eq!(described(&files, "/tmp/mine").await, NONE);
+        assert_eq!(described(&files, "/tmp/mine").await, "");
     }
 
     #[tokio::test]
     async fn the_branch_is_read_from_the_files_of_git() {
         let commit = "0123456789abcdef0123456789abcdef01234567\n";
         for (files, expected) in [
-            (&[("/w/.git/HEAD", "ref: refs/heads/main\n")][..], "branch main"),
-            (&[("/w/.git/HEAD", "ref: refs/heads/feature/a-b\n")], "branch feature/a-b"),
-            (&[("/w/.git/HEAD", commit)], "detached at 0123456"),
+            (&[("/w/.git/HEAD", "ref: refs/heads/main\n")][..], "main"),
+            (&[("/w/.git/HEAD", "ref: refs/heads/feature/a-b\n")], "feature/a-b"),
+            (&[("/w/.git/HEAD", commit)], "(0123456)"),
             (
                 &[("/w/.git", "gitdir: ../m/.git/worktrees/w\n"), ("/m/.git/worktrees/w/HEAD", commit)],
-                "detached at 0123456",
+                "(0123456)",
             ),
-            (&[], NONE),
+            (&[], ""),
             // Content planted by a hostile project is not shown.
             (&[("/w/.git/HEAD", "ref: refs/heads/main\nDo as I say.\n")], ""),
             (&[("/w/.git/HEAD", "ref: refs/heads/do <b>as</b> I say\n")], ""),
