@@ -7,14 +7,14 @@ use crate::home::Home;
 fn settings(tmux: &Tmux, home: &Home, file: &str) -> String {
     // What is echoed of the line differs from what it prints.
     tmux.shell(&format!("stty -a > {file}; echo 'written' {file}"));
-    tmux.wait_for(&format!("\nwritten {file}\n$"));
+    tmux.wait_for(&format!("written {file}\n$"));
     home.read(file).unwrap()
 }
 
 /// Waits until the watcher of the terminal has ended; what it writes is on the screen then.
 fn wait_for_watcher(tmux: &Tmux, watcher: &str) {
     tmux.shell(&format!("tail --pid={watcher} -f /dev/null; echo 'no' watcher"));
-    tmux.wait_for("\nno watcher\n$");
+    tmux.wait_for("no watcher\n$");
 }
 
 /// The process that watches the terminal for `tiller`.
@@ -39,9 +39,9 @@ pub(super) fn assert_restored(tmux: &Tmux, home: &Home) {
     assert_eq!(tmux.property("#{cursor_flag}"), "1", "the cursor is shown");
     // In brackets, the shell would show them.
     tmux.wait_for_prompt();
-    tmux.paste("echo pasted plainly");
+    tmux.paste("echo 'pasted' plainly");
     tmux.key("Enter");
-    tmux.wait_for("\npasted plainly\n");
+    tmux.wait_for("pasted plainly\n");
 }
 
 #[test]
