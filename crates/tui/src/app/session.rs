@@ -16,7 +16,7 @@ pub struct SessionView {
     /// Its directory.
     pub cwd: AbsPath,
     /// Its other directories.
-    pub additional_directories: Vec<AbsPath>,
+    additional_directories: Vec<AbsPath>,
     /// What can be chosen for it.
     pub controls: Controls,
     /// Its title, once there is one.

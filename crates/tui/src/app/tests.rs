@@ -48,9 +48,8 @@ fn options(screen: Screen) -> AppOptions {
         enter_steers: true,
         animation: false,
         notify: true,
-        plain_because: None,
+        notes: Default::default(),
         switches: Switches::default(),
-        problem: None,
     }
 }
 

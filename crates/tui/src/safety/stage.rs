@@ -54,9 +54,8 @@ impl Stage {
             enter_steers: true,
             animation: true,
             notify: true,
-            plain_because: None,
+            notes: Default::default(),
             switches: crate::screens::terminal::Switches::default(),
-            problem: None,
         };
         let rendering = Rendering { colours: Colours::True, ..Rendering::default() };
         let variables = Variables { term: "xterm-kitty".to_owned(), ..Variables::default() };

@@ -78,9 +78,8 @@ impl<'a> Stage<'a> {
             enter_steers: true,
             animation: false,
             notify: false,
-            plain_because: None,
+            notes: Default::default(),
             switches: Default::default(),
-            problem: None,
         };
         let app = App::new(options, (columns, rows), FirstMessage::default());
         let inline = Inline::new(columns, rows, Rendering::default());
