@@ -25,7 +25,14 @@ pub struct AppOptions {
     pub everywhere: bool,
     /// How the terminal is used.
     pub switches: Switches,
-    /// A line that plain mode begins with: why it was chosen.
+    /// What is shown at the beginning.
+    pub notes: Notes,
+}
+
+/// What the interface shows at the beginning.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Why plain mode was chosen, for its first line.
     pub plain_because: Option<String>,
     /// What is wrong with the settings, although the interface can be used.
     pub problem: Option<String>,

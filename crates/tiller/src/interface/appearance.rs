@@ -14,7 +14,7 @@ use system::AbsPath;
 use tui::{
     keys::{Action, Bindings},
     look::Look,
-    options::AppOptions,
+    options::{AppOptions, Notes},
     screens::{
         frame::Screen,
         terminal::{Options as TerminalOptions, Switches},
@@ -26,8 +26,8 @@ use tui::{
 
 /// Returns the options of the interface and of its terminal.
 ///
-/// A theme that does not exist or is wrong is a problem of the interface, which then has the default
-/// theme.
+/// A theme that does not exist or is wrong is a problem of the interface, which then has the
+/// default theme.
 ///
 /// # Errors
 ///
@@ -70,8 +70,7 @@ pub(super) async fn of(
         notify: ui.switches.notify,
         everywhere: false,
         switches,
-        problem,
-        plain_because: because.map(|because| format!(" ({because})")),
+        notes: Notes { plain_because: because.map(|because| format!(" ({because})")), problem },
     };
     let terminal = TerminalOptions { screen, variables, switches, background };
     Ok((app, terminal))
@@ -99,8 +98,8 @@ fn screen(
 /// The variable that chooses plain lines.
 const ACCESSIBLE: &str = "ACCESSIBLE";
 
-/// Returns the screen that a flag or a variable chooses for this run, whatever the settings say, and
-/// what chooses it.
+/// Returns the screen that a flag or a variable chooses for this run, whatever the settings say,
+/// and what chooses it.
 pub(super) fn screen_of_run(
     flag: Option<ScreenChoice>,
     environment: &Environment,

@@ -39,10 +39,7 @@ use tui::{
 /// The program around the interface.
 pub(super) struct TerminalHost {
     pub(super) options: Options,
-    pub(super) settings: Arc<Settings>,
-    pub(super) flags: InterfaceFlags,
-    /// Whether prompts are kept, by the settings as they were read last.
-    pub(super) keeps_history: AtomicBool,
+    pub(super) followed: Followed,
     pub(super) environment: Environment,
     pub(super) cwd: AbsPath,
     pub(super) system: Arc<dyn System>,
@@ -52,9 +49,17 @@ pub(super) struct TerminalHost {
     pub(super) stored: Option<SessionId>,
 }
 
+/// The settings, which the interface reads again while it runs.
+pub(super) struct Followed {
+    pub(super) settings: Arc<Settings>,
+    pub(super) flags: InterfaceFlags,
+    /// Whether prompts are kept, by the settings as they were read last.
+    pub(super) keeps_history: AtomicBool,
+}
+
 impl TerminalHost {
     fn keeps_history(&self) -> bool {
-        self.keeps_history.load(Ordering::Relaxed)
+        self.followed.keeps_history.load(Ordering::Relaxed)
     }
 
     /// Formats an error for the user, without its secrets.
@@ -172,11 +177,12 @@ impl Host for TerminalHost {
     }
 
     async fn settings(&self) -> Result<SettingsRead, String> {
-        let snapshot = self.settings.read(&self.cwd).await.map_err(|error| self.shown(&error))?;
-        let options = appearance::of(&snapshot.options, &self.environment, self.flags, &self.cwd).await;
+        let Followed { settings, flags, keeps_history } = &self.followed;
+        let snapshot = settings.read(&self.cwd).await.map_err(|error| self.shown(&error))?;
+        let options = appearance::of(&snapshot.options, &self.environment, *flags, &self.cwd).await;
         let (options, _) = options.map_err(|error| self.shown(&error))?;
-        self.keeps_history.store(snapshot.options.client.interface.switches.history, Ordering::Relaxed);
-        Ok(SettingsRead { settings: settings::all(&snapshot, &self.environment, self.flags), options })
+        keeps_history.store(snapshot.options.client.interface.switches.history, Ordering::Relaxed);
+        Ok(SettingsRead { settings: settings::all(&snapshot, &self.environment, *flags), options })
     }
 
     async fn change_setting(&self, name: &str, value: Option<&[String]>) -> Result<String, String> {
@@ -184,8 +190,11 @@ impl Host for TerminalHost {
         if !name.starts_with("ui.") {
             return Err(format!("{name} is no setting of the interface; write tiller settings set {name}"));
         }
-        let context =
-            SettingsContext { settings: &self.settings, environment: &self.environment, cwd: &self.cwd };
+        let context = SettingsContext {
+            settings: &self.followed.settings,
+            environment: &self.environment,
+            cwd: &self.cwd,
+        };
         let to = SettingsTo::default();
         let done = match value {
             Some(words) => context.set(name, words, &to).await,

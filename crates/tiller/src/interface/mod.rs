@@ -21,7 +21,7 @@ use crate::{
 };
 use agent::{Runtime, SessionEvent, SessionId};
 use anyhow::Result;
-use host::TerminalHost;
+use host::{Followed, TerminalHost};
 use panics::Panics;
 use settings::InterfaceFlags;
 use std::sync::{Arc, atomic::AtomicBool};
@@ -78,10 +78,12 @@ pub(crate) async fn run(
     // A session that does not exist is an error of the command line.
     let stored = options.session.find(&runtime, cwd).await?;
     let host = TerminalHost {
-        keeps_history: AtomicBool::new(resolved.client.interface.switches.history),
         options: resolved.clone(),
-        settings: Arc::clone(settings),
-        flags,
+        followed: Followed {
+            settings: Arc::clone(settings),
+            flags,
+            keeps_history: AtomicBool::new(resolved.client.interface.switches.history),
+        },
         environment: environment.clone(),
         cwd: cwd.clone(),
         system: wiring::local_system(resolved),

@@ -5,8 +5,8 @@ use super::{App, effect::Effect};
 use crate::driver::request::Request;
 
 impl App {
-    /// Takes a pasted text that is one or several dropped files: images are attached, and an address
-    /// of a file is pasted as its path. Returns `None` for any other text.
+    /// Takes a pasted text that is one or several dropped files: images are attached, and an
+    /// address of a file is pasted as its path. Returns `None` for any other text.
     pub(super) fn drop_files(&mut self, text: &str) -> Option<Vec<Effect>> {
         let paths = dropped(text.trim())?;
         let attach = |path: &String| {
@@ -27,9 +27,9 @@ impl App {
 /// The beginning of the address of a file.
 const SCHEME: &str = "file://";
 
-/// Returns the paths of dropped files: words of a shell, quoted or with backslashes, that are paths;
-/// addresses of files, in which `%20` is a blank; or a whole line that is an absolute path with
-/// blanks in it.
+/// Returns the paths of dropped files: words of a shell, quoted or with backslashes, that are
+/// paths; addresses of files, in which `%20` is a blank; or a whole line that is an absolute path
+/// with blanks in it.
 fn dropped(text: &str) -> Option<Vec<String>> {
     let lines_of_addresses = || text.lines().all(|line| line.starts_with(SCHEME));
     if text.is_empty() || (text.contains('\n') && !lines_of_addresses()) {

@@ -89,8 +89,8 @@ impl App {
         turn.is_some_and(|turn| self.now.saturating_sub(turn.since) >= LONG_TURN)
     }
 
-    /// Notifies the user, who may be elsewhere if the terminal has no focus or the turn was long. In
-    /// plain mode, where nothing says whether it has the focus, always if something waits.
+    /// Notifies the user, who may be elsewhere if the terminal has no focus or the turn was long.
+    /// In plain mode, where nothing reports the focus, always if something waits.
     fn notify(&self, occasion: Occasion, long: bool) -> Vec<Effect> {
         let waits = matches!(occasion, Occasion::Permission | Occasion::Question);
         let elsewhere = long || !self.focused || (waits && self.options.screen == Screen::Plain);

@@ -60,7 +60,7 @@ pub struct FirstMessage {
 pub struct App {
     /// What is in force.
     options: AppOptions,
-    /// What the settings said when they were read last.
+    /// The options as they followed from the settings when these were read last.
     settled: AppOptions,
     rows: u16,
     now: Duration,
@@ -163,7 +163,7 @@ impl App {
             options,
         };
         app.resize(columns, rows);
-        if let Some(problem) = app.options.problem.clone() {
+        if let Some(problem) = app.options.notes.problem.clone() {
             app.message(Role::Warning, problem);
         }
         if let Some(message) = &mut app.message {

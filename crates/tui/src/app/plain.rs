@@ -93,7 +93,7 @@ impl App {
     pub(super) fn plain_frame(&mut self) -> Frame {
         let mut lines: Vec<String> = Vec::new();
         if !std::mem::replace(&mut self.plain.begun, true) {
-            let because = self.options.plain_because.clone().unwrap_or_default();
+            let because = self.options.notes.plain_because.clone().unwrap_or_default();
             lines.push(format!(
                 "tiller, plain lines{because}. Write a message and press Enter; /help lists commands."
             ));

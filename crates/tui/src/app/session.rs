@@ -18,7 +18,7 @@ pub struct SessionView {
     /// What git has checked out there: a branch, or a commit in parentheses.
     pub branch: Option<String>,
     /// Its other directories.
-    pub additional_directories: Vec<AbsPath>,
+    additional_directories: Vec<AbsPath>,
     /// What can be chosen for it.
     pub controls: Controls,
     /// Its title, once there is one.

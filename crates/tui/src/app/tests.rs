@@ -49,9 +49,8 @@ fn options(screen: Screen) -> AppOptions {
         animation: false,
         notify: true,
         everywhere: false,
-        plain_because: None,
+        notes: Default::default(),
         switches: Switches::default(),
-        problem: None,
     }
 }
 

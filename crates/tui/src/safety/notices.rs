@@ -27,9 +27,8 @@ fn app(notify: bool) -> App {
         animation: false,
         notify,
         everywhere: false,
-        plain_because: None,
+        notes: Default::default(),
         switches: crate::screens::terminal::Switches::default(),
-        problem: None,
     };
     let mut app = App::new(options, (80, 24), FirstMessage::default());
     app.letter(Letter::Reply(Box::new(fields::opened("My\u{1b}[2J title; of \u{202e}text"))));

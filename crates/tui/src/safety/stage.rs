@@ -55,9 +55,8 @@ impl Stage {
             animation: true,
             notify: true,
             everywhere: false,
-            plain_because: None,
+            notes: Default::default(),
             switches: crate::screens::terminal::Switches::default(),
-            problem: None,
         };
         let rendering = Rendering { colours: Colours::True, ..Rendering::default() };
         let variables = Variables { term: "xterm-kitty".to_owned(), ..Variables::default() };

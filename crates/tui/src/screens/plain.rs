@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(printer.draw(&Frame { live: Vec::new(), ..asks(&["works"]) }), "works\n");
         assert_eq!(printer.draw(&asks(&["done"])), "done\n> ");
         assert_eq!(printer.draw(&asks(&[])), "");
-        // Nothing was typed, or nobody shows what was.
+        // Nothing was typed, or no terminal shows what was.
         assert_eq!(printer.draw(&asks(&["by the way"])), "\nby the way\n> ");
         printer.entered();
         assert_eq!(printer.draw(&asks(&["you said it"])), "you said it\n> ");

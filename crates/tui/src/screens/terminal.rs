@@ -351,8 +351,8 @@ impl Terminal {
         }
     }
 
-    /// Has the terminal notify the user, in the way it knows. In plain mode this is a bell, and in a
-    /// pipe nothing.
+    /// Has the terminal notify the user, in the way it knows. In plain mode this is a bell, and in
+    /// a pipe nothing.
     pub fn notify(&mut self, text: &str) {
         let bytes = match self.screen {
             Screen::Plain if !self.device.is_terminal() => return,

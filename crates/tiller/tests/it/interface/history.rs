@@ -52,7 +52,7 @@ fn the_text_in_the_users_editor_is_readable_by_the_user_only() {
     tmux.shell("$TILLER; echo over=$?");
     tmux.wait_for(READY);
     tmux.type_and("a draft", "C-g");
-    tmux.wait_for("  more");
+    tmux.wait_for("> a draftmore");
     let modes = home.read("modes").unwrap();
     let modes: Vec<_> = modes.lines().map(|line| &line[..10]).collect();
     assert_eq!(modes, ["-rw-------", "drwx------"]);

@@ -79,9 +79,8 @@ impl<'a> Stage<'a> {
             animation: false,
             notify: false,
             everywhere: false,
-            plain_because: None,
+            notes: Default::default(),
             switches: Default::default(),
-            problem: None,
         };
         let app = App::new(options, (columns, rows), FirstMessage::default());
         let inline = Inline::new(columns, rows, Rendering::default());

@@ -394,7 +394,7 @@ impl App {
             "" | "cancel" => self.overlay = Overlay::None,
             number => match number.parse().ok().and_then(|number| list.picker.select_number(number)) {
                 Some(index) => {
-                    // Each answer opens the next list or ends them all; nothing is left to return to.
+                    // Each answer opens the next list or ends them all.
                     list.below = None;
                     return self.picked(index, How::Open);
                 }
