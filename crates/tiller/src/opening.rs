@@ -211,6 +211,10 @@ impl Opening {
             servers: Vec::new(),
         };
         let session = runtime.create(new, |_| surface).await?;
+        // A model that was chosen after the start is no setting of the process.
+        if let Some(model) = self.overrides.model.as_ref().filter(|model| **model != session.state().model) {
+            session.set_model(model).await?;
+        }
         // The other flags are settings of the process, with which every new session begins.
         if let Some(effort) = self.overrides.effort {
             session.set_effort(Some(effort)).await?;

@@ -280,6 +280,17 @@ impl ScreenLoop<'_> {
                     }
                     self.app.edited(edited);
                 }
+                Effect::SetUp => {
+                    self.terminal.pause();
+                    let done = self.host.set_up().await;
+                    if self.terminal.resume().is_err() {
+                        self.quitting = true;
+                    }
+                    if let Err(error) = done {
+                        self.app.fail(&error);
+                    }
+                    self.request(Request::OpenAgain);
+                }
                 Effect::Screen(screen) => self.terminal.set_screen(screen),
                 Effect::Title(title) => self.terminal.set_title(&title),
                 Effect::AskBackground => self.terminal.ask_background(),

@@ -6,22 +6,25 @@ use crate::{
     images, limits,
     opening::{Opening, OpeningError},
     options::Options,
-    setup,
+    settings::Settings,
+    setup::{self, FirstSetup},
+    wiring,
 };
 use agent::{Runtime, SessionId, Surface};
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use system::{AbsPath, LocalSystem, System, TemporaryDirectory, WalkOptions};
 use tui::{
     composer::Entry,
     driver::{
         host::{Clip, Host, OpenError, Opened},
-        reply::Attachment,
+        reply::{Attachment, Way},
     },
 };
 
 /// The program around the interface.
 pub(super) struct TerminalHost {
+    pub(super) settings: Arc<Settings>,
     pub(super) options: Options,
     pub(super) environment: Environment,
     pub(super) cwd: AbsPath,
@@ -30,11 +33,20 @@ pub(super) struct TerminalHost {
     /// The first session, and its id if it is stored.
     pub(super) opening: Opening,
     pub(super) stored: Option<SessionId>,
+    /// The model that the user took, where none was set up.
+    pub(super) taken: Mutex<Option<String>>,
 }
 
 impl TerminalHost {
     fn keeps_history(&self) -> bool {
         self.options.client.interface.switches.history
+    }
+
+    /// Performs a part of the set-up with the settings as they are now.
+    async fn with_setup<T>(&self, part: impl AsyncFnOnce(FirstSetup<'_>) -> T) -> Result<T, String> {
+        let snapshot = self.settings.read(&self.cwd).await.map_err(|error| format!("{error:#}"))?;
+        let setup = FirstSetup { options: &snapshot.options, environment: &self.environment, cwd: &self.cwd };
+        Ok(part(setup).await)
     }
 
     fn path(&self, given: &str) -> Result<AbsPath, String> {
@@ -60,10 +72,46 @@ impl Host for TerminalHost {
     async fn open_first(&self, chosen: Option<SessionId>, surface: Surface) -> Result<Opened, OpenError> {
         let stored = chosen.or_else(|| self.stored.clone());
         let new = stored.is_none();
-        match self.opening.open(&self.runtime, &self.cwd, stored, surface).await {
+        let mut opening = self.opening.clone();
+        if let Some(model) = self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            opening.overrides.model = Some(model);
+        }
+        match opening.open(&self.runtime, &self.cwd, stored, surface).await {
             Ok(session) => Ok(Opened { session, new }),
             Err(OpeningError::Held { id, message }) => Err(OpenError::Held { id, message }),
+            Err(OpeningError::NoModel) => Err(OpenError::NoModel),
             Err(error) => Err(OpenError::Failed(format!("{:#}", error.into_failure()))),
+        }
+    }
+
+    async fn ways(&self) -> Vec<Way> {
+        match self.with_setup(async |setup| setup.ways().await).await {
+            Ok(ways) => ways,
+            Err(problem) => {
+                tracing::warn!("the settings cannot be used: {problem}");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn ways_of(&self, provider: &str) -> Result<Vec<Way>, String> {
+        self.with_setup(async |setup| setup.models_of(provider).await).await?
+    }
+
+    async fn take_model(&self, id: &str) -> Result<String, String> {
+        let done = self.with_setup(async |setup| setup.choose(id).await).await??;
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
+        Ok(done)
+    }
+
+    async fn set_up(&self) -> Result<(), String> {
+        let Some(command) = wiring::command(&["setup"]) else {
+            return Err("this program cannot start itself; run `tiller setup`".to_owned());
+        };
+        match system::run_in_foreground(&command) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("nothing was set up".to_owned()),
+            Err(error) => Err(format!("`tiller setup` did not start: {error}")),
         }
     }
 

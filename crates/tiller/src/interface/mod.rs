@@ -13,6 +13,7 @@ use crate::{
     limits,
     opening::Opening,
     options::{Options, ScreenChoice},
+    settings::Settings,
     signals,
     wiring::{self, App},
 };
@@ -20,7 +21,7 @@ use agent::{Runtime, SessionEvent, SessionId};
 use anyhow::Result;
 use host::TerminalHost;
 use panics::Panics;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use system::AbsPath;
 use tui::{
     app::FirstMessage,
@@ -49,6 +50,7 @@ pub(crate) struct InterfaceOptions {
 /// What the interface is connected to.
 pub(crate) struct Connected<'a> {
     pub(crate) app: &'a App,
+    pub(crate) settings: &'a Arc<Settings>,
     pub(crate) options: &'a Options,
     pub(crate) cwd: &'a AbsPath,
     pub(crate) environment: &'a Environment,
@@ -64,19 +66,21 @@ pub(crate) async fn run(
     connected: Connected<'_>,
     console: &Console,
 ) -> Result<Exit> {
-    let Connected { app, options: settings, cwd, environment } = connected;
+    let Connected { app, settings, options: given, cwd, environment } = connected;
     let runtime = Arc::clone(&app.runtime);
-    let (app_options, terminal) = appearance::of(settings, environment, &options, cwd)?;
+    let (app_options, terminal) = appearance::of(given, environment, &options, cwd)?;
     // A session that does not exist is an error of the command line.
     let stored = options.session.find(&runtime, cwd).await?;
     let host = TerminalHost {
-        options: settings.clone(),
+        settings: Arc::clone(settings),
+        options: given.clone(),
         environment: environment.clone(),
         cwd: cwd.clone(),
-        system: wiring::local_system(settings),
+        system: wiring::local_system(given),
         runtime: Arc::clone(&runtime),
         opening: options.session,
         stored,
+        taken: Mutex::default(),
     };
     let (panics, messages) = Panics::keep();
     let start = Start {

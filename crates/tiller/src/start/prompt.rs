@@ -16,12 +16,16 @@ use crate::{
     interface::{self, Connected, InterfaceOptions},
     opening::{Opening, Overrides, SessionChoice},
     options::{Options, ScreenChoice},
+    settings::Settings,
     streams,
     wiring::{self, App, SessionStorage},
 };
 use agent::{Credentials, Models as _, SessionId};
 use anyhow::Result;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use system::{AbsPath, LoginShell, System};
 use tui::driver::reply::Attachment;
 
@@ -127,8 +131,6 @@ async fn open_interface(
         false => given,
     };
     let mut started = Started::new(&args, None, None, environment, console).await?;
-    // A screen says what to do without a model.
-    started.session.needs_model = false;
     if picks {
         started.session.choice = SessionChoice::New;
     }
@@ -149,8 +151,13 @@ async fn open_interface(
         }),
         no_animation: args.no_animation,
     };
-    let connected =
-        Connected { app: &started.app, options: &started.options, cwd: &started.cwd, environment };
+    let connected = Connected {
+        app: &started.app,
+        settings: &started.settings,
+        options: &started.options,
+        cwd: &started.cwd,
+        environment,
+    };
     interface::run(wanted, connected, console).await
 }
 
@@ -168,6 +175,7 @@ fn flag_of_headless(args: &PrintArgs) -> Option<&'static str> {
 /// What the flags of a prompt make, with and without the interface.
 struct Started {
     app: App,
+    settings: Arc<Settings>,
     options: Options,
     cwd: AbsPath,
     session: Opening,
@@ -233,7 +241,7 @@ impl Started {
         let storage = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
         let providers = Extensions::new(&settings, &options, environment).tool_providers();
         let app = wiring::wire(&settings, &options, storage, providers)?;
-        Ok(Self { app, options, cwd, session, images, other_models })
+        Ok(Self { app, settings, options, cwd, session, images, other_models })
     }
 }
 
@@ -296,6 +304,6 @@ async fn with_model(
 }
 
 /// Returns the system that reads the files of flags.
-fn files() -> std::sync::Arc<dyn System> {
+fn files() -> Arc<dyn System> {
     wiring::local(Vec::new(), Vec::new(), LoginShell::default())
 }

@@ -117,6 +117,7 @@ impl App {
                 }
                 self.drop_images();
             }
+            Reply::Ways(ways) => self.ways_found(ways),
             Reply::Models(models) => self.models_listed(models),
             Reply::Sessions(sessions) => self.sessions_listed(sessions),
             Reply::Turns(turns) => self.turns_listed(&turns),
@@ -146,10 +147,11 @@ impl App {
         self.feed = Feed::default();
         self.replaying = true;
         // The list that `--resume` begins with stays until a session is chosen.
-        if again {
+        if again || self.finds_model() {
             self.overlay = Overlay::None;
             self.choosing = false;
         }
+        self.ways = None;
         self.asks = AskQueue::new(self.options.bindings.clone());
         self.page = View::default();
         self.waiting.take_all();

@@ -22,7 +22,7 @@ mod work;
 
 use crate::{
     composer::Composer,
-    driver::reply::Attachment,
+    driver::reply::{Attachment, Way},
     highlight::Highlighter,
     keys::{Bindings, KeyReader},
     limits::{MESSAGE_TIME, NOTIFIED_TITLE},
@@ -105,6 +105,8 @@ pub struct App {
     taking_over: Option<SessionId>,
     /// What is sent once the first session is open.
     first: FirstMessage,
+    /// The ways to a model, while the list of sessions is shown first.
+    ways: Option<Vec<Way>>,
     /// Whether the command line leaves the choice of the first session to the user.
     choosing: bool,
     plain: plain::PlainState,
@@ -163,6 +165,7 @@ impl App {
             leaving: None,
             taking_over: None,
             first,
+            ways: None,
             choosing: false,
             plain: plain::PlainState::default(),
             everywhere: false,

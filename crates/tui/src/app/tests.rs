@@ -1,5 +1,7 @@
 //! Conversations with the interface: keys and events go in, rows and effects come out.
 
+mod first_run;
+
 use super::{App, AppOptions, FirstMessage, effect::Effect};
 use crate::{
     client::{
@@ -34,7 +36,15 @@ struct Person {
 }
 
 impl Person {
+    /// Begins with a session.
     fn at(screen: Screen, size: (u16, u16)) -> Self {
+        let mut person = Self::without_session(screen, size, FirstMessage::default());
+        person.opens_session();
+        person.effects.clear();
+        person
+    }
+
+    fn without_session(screen: Screen, size: (u16, u16), first: FirstMessage) -> Self {
         let options = AppOptions {
             look: Look::new(Theme::terminal().without_colour(), usize::from(size.0)),
             bindings: Bindings::default(),
@@ -44,12 +54,15 @@ impl Person {
             notify: true,
             plain_because: None,
         };
-        let mut person = Self {
-            app: App::new(options, size, FirstMessage::default()),
+        Self {
+            app: App::new(options, size, first),
             now: Duration::ZERO,
             effects: Vec::new(),
             committed: Vec::new(),
-        };
+        }
+    }
+
+    fn opens_session(&mut self) {
         let state = SessionState {
             mode: Mode::Edit,
             permission_mode: PermissionMode::Guardian,
@@ -63,10 +76,8 @@ impl Person {
         let cwd = AbsPath::new("/w/shop").expect("an absolute path");
         let id = SessionId("s".to_owned());
         let opened = OpenedSession { id, cwd, state, commands: Vec::new(), new: true };
-        person.reply(Reply::Opened(Box::new(opened)));
-        person.reply(Reply::Replayed);
-        person.effects.clear();
-        person
+        self.reply(Reply::Opened(Box::new(opened)));
+        self.reply(Reply::Replayed);
     }
 
     fn new() -> Self {
@@ -90,6 +101,11 @@ impl Person {
     fn waits(&mut self, time: Duration) {
         self.now += time;
         self.app.tick(self.now);
+    }
+
+    /// Types a line in plain mode.
+    fn line(&mut self, line: &str) {
+        self.effects.extend(self.app.input(Input::Line(line.to_owned()), self.now));
     }
 
     fn letter(&mut self, letter: Letter) {
@@ -338,17 +354,13 @@ fn plain_mode_asks_in_words_and_writes_no_control_character() {
     person.letter(Letter::Asked(AskId(3), Box::new(permission())));
     person.frame();
     assert!(person.committed.iter().any(|line| line.starts_with("permission required: ")));
-    let line = |person: &mut Person, line: &str| {
-        let effects = person.app.input(Input::Line(line.to_owned()), person.now);
-        person.effects.extend(effects);
-    };
-    line(&mut person, "y");
+    person.line("y");
     assert_eq!(person.answers(), [], "a letter is no answer");
-    line(&mut person, "because it is not yours");
+    person.line("because it is not yours");
     let reason = Some("it is not yours".to_owned());
     let refused = Answer::Permission { outcome: PermissionOutcome::RejectOnce, reason };
     assert_eq!(person.answers(), [(AskId(3), refused)]);
-    line(&mut person, "go on");
+    person.line("go on");
     assert_eq!(person.requests(), [sent("go on", 1, When::Next)]);
     person.frame();
     let said = person.committed.join("\n");

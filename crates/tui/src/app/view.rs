@@ -7,11 +7,15 @@ use crate::{
     look::Look,
     screens::frame::{Frame, Screen},
     shown::Shown,
-    text::row::Row,
+    text::{row::Row, wrap::wrap},
     theme::Role,
     transcript::{Step, rows::Paint},
 };
+use ratatui_core::text::Line;
 use work::Drawing;
+
+/// The rows of a message that is shown with a list.
+const LIST_MESSAGE_ROWS: usize = 3;
 
 /// The smallest screen that gets more than a composer and a word.
 const SMALLEST: (usize, u16) = (20, 6);
@@ -88,7 +92,7 @@ impl App {
         let look = &self.options.look;
         let drawing = Drawing { look, now: self.now, today: self.today, animation: self.options.animation };
         if let Overlay::List(list) = &self.overlay {
-            return list.picker.rows(look, most);
+            return self.with_message(list.picker.rows(look, most), most);
         }
         if let Overlay::Keys(top) = &self.overlay {
             let mut rows = listing::rows(&self.options.bindings, look);
@@ -133,6 +137,22 @@ impl App {
         rows.extend(self.composer.completion_rows(room));
         rows.push(self.last_row(drawing));
         Shown { rows, cursor }
+    }
+
+    /// Returns the rows of a list with a message of the interface above its last row.
+    fn with_message(&self, mut list: Shown, most: usize) -> Shown {
+        let Some(message) = &self.message else { return list };
+        let look = &self.options.look;
+        let width = look.width.max(1);
+        let span = look.span(message.role, &agent::one_line(&message.text));
+        let lines = wrap(&[span], width, width, look.measure).into_iter().take(LIST_MESSAGE_ROWS);
+        let rows: Vec<Row> = lines.map(|line| Row::new(Line::from(line))).collect();
+        let foot = list.rows.pop();
+        list.rows.truncate(most.saturating_sub(rows.len() + 1).max(1));
+        list.rows.extend(rows);
+        list.rows.extend(foot);
+        list.rows.truncate(most.max(1));
+        list
     }
 
     /// Returns a message of the interface, or else the status.

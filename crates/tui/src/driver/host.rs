@@ -1,6 +1,6 @@
 //! What the interface needs of the program around it.
 
-use super::reply::Attachment;
+use super::reply::{Attachment, Way};
 use crate::composer::Entry;
 use agent::{SessionHandle, SessionId, Surface};
 use async_trait::async_trait;
@@ -35,6 +35,8 @@ pub enum OpenError {
         /// Who holds it.
         message: String,
     },
+    /// No model is set up: see [`Host::ways`].
+    NoModel,
     /// Anything else: a message for the user.
     Failed(String),
 }
@@ -53,6 +55,19 @@ pub trait Host: Send + Sync {
     /// Opens the session that the command line asks for, or the one that the user chose for it,
     /// with what the flags change.
     async fn open_first(&self, chosen: Option<SessionId>, surface: Surface) -> Result<Opened, OpenError>;
+
+    /// Looks for ways to a model, where none is set up. Sends nothing beyond this machine.
+    async fn ways(&self) -> Vec<Way>;
+
+    /// Asks a provider for its models; returns each as a way.
+    async fn ways_of(&self, provider: &str) -> Result<Vec<Way>, String>;
+
+    /// Makes a model the one of the first session and of new ones; returns what was done.
+    async fn take_model(&self, id: &str) -> Result<String, String>;
+
+    /// Sets a model up with the questions of the program's own command, in the foreground. Blocks
+    /// the calling thread; the terminal is the command's meanwhile.
+    async fn set_up(&self) -> Result<(), String>;
 
     /// Lists the files of a directory for completion: relative paths, without what ignore rules
     /// exclude.

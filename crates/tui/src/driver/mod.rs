@@ -37,6 +37,8 @@ pub struct Driver {
     host: Arc<dyn Host>,
     mailbox: Arc<Mailbox>,
     open: Option<Open>,
+    /// The first session that was chosen, if it was not opened because there was no model.
+    without_model: Option<SessionId>,
     prompts: HashMap<PromptId, oneshot::Sender<()>>,
     ended: (mpsc::UnboundedSender<PromptId>, mpsc::UnboundedReceiver<PromptId>),
 }
@@ -50,7 +52,7 @@ impl Driver {
     /// Creates a driver that has no session yet.
     pub fn new(runtime: Arc<Runtime>, host: Arc<dyn Host>, mailbox: Arc<Mailbox>) -> Self {
         let ended = mpsc::unbounded_channel();
-        Self { runtime, host, mailbox, open: None, prompts: HashMap::new(), ended }
+        Self { runtime, host, mailbox, open: None, without_model: None, prompts: HashMap::new(), ended }
     }
 
     /// Carries out requests in order until [`Request::Quit`] or the end of the channel, then closes
@@ -105,6 +107,9 @@ impl Driver {
         }
         if let Request::Open(which) = request {
             return self.open(which).await;
+        }
+        if let Request::OpenAgain | Request::FindWays | Request::WaysOf(_) | Request::TakeModel(_) = request {
+            return self.find_model(request).await;
         }
         if let Some(open) = &self.open {
             let session = open.session.clone();
@@ -208,6 +213,10 @@ impl Driver {
             | Request::ListFiles
             | Request::CancelSubagent(_)
             | Request::Open(_)
+            | Request::OpenAgain
+            | Request::FindWays
+            | Request::WaysOf(_)
+            | Request::TakeModel(_)
             | Request::Quit => self.reply(Reply::Failed("no session is open".to_owned())),
         }
     }
@@ -281,6 +290,30 @@ impl Driver {
         }
     }
 
+    /// Goes a step on the way to a model, where none is set up.
+    async fn find_model(&mut self, request: Request) {
+        let chosen = self.without_model.clone();
+        let failed = match request {
+            Request::OpenAgain => return self.open(Which::First(chosen)).await,
+            Request::WaysOf(provider) => match self.host.ways_of(&provider).await {
+                Ok(ways) => return self.reply(Reply::Ways(ways)),
+                Err(error) => Some(error),
+            },
+            Request::TakeModel(id) => match self.host.take_model(&id).await {
+                Ok(done) => {
+                    self.open(Which::First(chosen)).await;
+                    return self.reply(Reply::Done(done));
+                }
+                Err(error) => Some(error),
+            },
+            _ => None,
+        };
+        self.reply(Reply::Ways(self.host.ways().await));
+        if let Some(error) = failed {
+            self.reply(Reply::Failed(error));
+        }
+    }
+
     /// Leaves the open session and opens another. If that fails, the open one stays.
     async fn open(&mut self, which: Which) {
         let screen = Arc::new(Screen::new(self.mailbox.clone()));
@@ -291,9 +324,14 @@ impl Driver {
         {
             return self.reply(Reply::Done("this session is open already".to_owned()));
         }
+        let first = if let Which::First(chosen) = &which { chosen.clone() } else { None };
         let (session, new) = match self.opened(which, surface).await {
             Ok(Opened { session, new }) => (session, new),
             Err(OpenError::Held { id, message }) => return self.reply(Reply::Held { id, message }),
+            Err(OpenError::NoModel) => {
+                self.without_model = first;
+                return self.reply(Reply::Ways(self.host.ways().await));
+            }
             Err(OpenError::Failed(message)) => return self.reply(Reply::Failed(message)),
         };
         self.leave().await;

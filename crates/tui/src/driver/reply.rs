@@ -19,6 +19,8 @@ pub enum Reply {
     Inserted(PromptId),
     /// A prompt ended.
     Settled(PromptId, Result<PromptOutcome, TurnError>),
+    /// No model is set up, so no session was opened: the ways to one.
+    Ways(Vec<Way>),
     /// The models that can be chosen, the default first, and whether each has credentials.
     Models(Vec<(ModelInfo, Credentials)>),
     /// Sessions, the last used first or the best match first, with an excerpt for each match.
@@ -64,6 +66,33 @@ pub struct OpenedSession {
     pub commands: Vec<SlashCommand>,
     /// Whether it is new.
     pub new: bool,
+}
+
+/// A way to a model, where none is set up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Way {
+    /// Its name.
+    pub name: String,
+    /// What is known of it.
+    pub about: String,
+    /// The next step on it.
+    pub step: Step,
+    /// Whether it leads to a model without anything else.
+    pub is_ready: bool,
+}
+
+/// A step on the way to a model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Step {
+    /// Use the model with this full id.
+    Take(String),
+    /// Choose one of the models of this provider.
+    ModelsOf(String),
+    /// Look around again.
+    #[default]
+    Look,
+    /// Answer the questions of the program's own set-up in the terminal.
+    SetUp,
 }
 
 /// A session in a list.

@@ -76,6 +76,14 @@ pub enum Request {
     Rewind(RewindTarget),
     /// Leaves the session and opens another.
     Open(Which),
+    /// Opens the session for which there was no model.
+    OpenAgain,
+    /// Looks for ways to a model again.
+    FindWays,
+    /// Lists the models of a provider as ways to a model.
+    WaysOf(String),
+    /// Makes a model the one of new sessions, and opens the session for which there was none.
+    TakeModel(String),
     /// Lists the models.
     ListModels,
     /// Lists sessions: with words, those in which they occur.

@@ -32,13 +32,18 @@ pub(super) struct Answer {
 impl Model {
     /// Starts a server with the models `large`, which takes images, and `blind`, which does not.
     pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::at("127.0.0.1:0")
+    }
+
+    /// Starts such a server at an address.
+    pub(super) fn at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (sender, requests) = channel();
         std::thread::spawn(move || {
             for mut stream in listener.incoming().map_while(Result::ok) {
                 let Ok((first, body)) = read_request(&stream) else { continue };
-                if first.starts_with("GET ") {
+                if !first.contains("/chat/completions") {
                     // The client may have gone.
                     let _ = stream.write_all(&listed(first.split(' ').nth(1).unwrap_or_default()));
                     continue;

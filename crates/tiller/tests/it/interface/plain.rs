@@ -1,6 +1,7 @@
 //! The interface as plain lines, over pipes.
 
 use super::model::Model;
+use crate::home::Home;
 use serde_json::json;
 use std::{
     io::{BufRead, BufReader, Read as _, Write as _},
@@ -22,8 +23,14 @@ struct Plain {
 }
 
 impl Plain {
-    fn start(home: &crate::home::Home) -> Self {
-        let mut command = home.tiller(&["-i", "--no-stdin", "--screen", "plain"]);
+    fn start(home: &Home) -> Self {
+        Self::start_with(home, &[], &[])
+    }
+
+    /// Starts it with further arguments and variables.
+    fn start_with(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = home.tiller(&[&["-i", "--no-stdin", "--screen", "plain"], arguments].concat());
+        command.envs(variables.iter().copied());
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (sender, lines) = channel();
@@ -106,4 +113,19 @@ fn a_conversation_in_plain_lines_goes_over_pipes() {
     }
     let at = |text: &str| lines.iter().position(|line| line == text);
     assert!(at("you: hello").is_some() && at("you: hello") < at("tiller: Hello you."), "{lines:#?}");
+}
+
+#[test]
+fn the_first_run_without_a_model_is_a_numbered_list() {
+    let home = Home::empty();
+    let mut plain = Plain::start_with(&home, &["list files"], &[("OLLAMA_HOST", "127.0.0.1:9")]);
+    plain.wait_for("no model is set up; begin with one of these:");
+    plain.wait_for("1. a key");
+    plain.wait_for("3. the pilot");
+    plain.wait_for("Answer with a number (Enter alone: 3)");
+    plain.say("3");
+    plain.wait_for("you: list files");
+    plain.wait_for("tiller: ");
+    plain.wait_for("ready; your message:");
+    plain.end();
 }

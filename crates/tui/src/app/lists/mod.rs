@@ -1,11 +1,12 @@
 //! The lists to choose from: sessions, models, modes, themes and turns to go back to.
 
 mod items;
+mod ways;
 
 use super::{App, Overlay, effect::Effect};
 use crate::{
     driver::{
-        reply::ListedSession,
+        reply::{ListedSession, Way},
         request::{Request, Which},
     },
     keys::Action,
@@ -27,6 +28,8 @@ enum Rows {
     Models(Vec<ModelInfo>),
     PermissionModes,
     Themes,
+    /// Ways to a model, where none is set up.
+    Ways(Vec<Way>),
     /// The turns that a rewind goes back to.
     Turns(Vec<RewindTarget>),
 }
@@ -167,6 +170,7 @@ impl App {
         self.show(picker, Rows::Turns(targets), Some(items));
     }
 
+    /// Shows a list; without items, as one that is being read.
     fn show(&mut self, mut picker: Picker, rows: Rows, items: Option<Vec<Item>>) {
         let loading = items.is_none();
         picker.set_loading(loading);
@@ -193,13 +197,22 @@ impl App {
                 self.everywhere = scope > 0;
                 vec![self.query_sessions()]
             }
-            Outcome::Closed => {
-                self.overlay = Overlay::None;
-                Vec::new()
-            }
+            Outcome::Closed => self.close_list(),
             Outcome::Edited { index, text } => self.renamed(index, text),
             Outcome::Picked { index, how } => self.picked(index, how),
         }
+    }
+
+    /// Closes the list. Without a model there is nothing else to do than to choose one.
+    fn close_list(&mut self) -> Vec<Effect> {
+        if self.finds_model() {
+            return vec![Effect::Quit];
+        }
+        self.overlay = Overlay::None;
+        if let Some(ways) = self.ways.take() {
+            self.ways_found(ways);
+        }
+        Vec::new()
     }
 
     fn renamed(&mut self, index: usize, title: String) -> Vec<Effect> {
@@ -244,6 +257,9 @@ impl App {
                 Some(target) => Request::Rewind(*target),
                 None => return Vec::new(),
             },
+            (Rows::Ways(ways), _) => {
+                return ways.get(index).cloned().map_or_else(Vec::new, |way| self.go(way));
+            }
             (Rows::Themes, _) => {
                 self.overlay = Overlay::None;
                 return match Theme::SHIPPED.get(index) {
@@ -271,19 +287,30 @@ impl App {
         let Overlay::List(list) = &self.overlay else { return };
         let lines = list.picker.numbered(self.plain.page * PAGE, PAGE);
         let lines = if lines.is_empty() { vec!["nothing more".to_owned()] } else { lines };
+        let hint = match (&list.rows, list.picker.number()) {
+            (Rows::Ways(_), Some(number)) => format!(
+                "Answer with a number (Enter alone: {number}), more for the next page, or cancel to quit"
+            ),
+            _ => "Answer with a number, more for the next page, or cancel".to_owned(),
+        };
         lines.iter().for_each(|line| self.plain.say(line));
-        self.plain.hint("Answer with a number, more for the next page, or cancel");
+        self.plain.hint(&hint);
     }
 
     /// Takes a line that the user typed while a list waits in plain mode.
     pub(super) fn line_of_list(&mut self, line: &str) -> Vec<Effect> {
+        let finds_model = self.finds_model();
         let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
         match line {
+            "" if finds_model => {
+                let index = list.picker.index();
+                return index.map_or_else(Vec::new, |index| self.picked(index, How::Open));
+            }
             "more" => {
                 self.plain.page += 1;
                 self.say_page();
             }
-            "" | "cancel" => self.overlay = Overlay::None,
+            "" | "cancel" => return self.close_list(),
             number => match number.parse().ok().and_then(|number| list.picker.select_number(number)) {
                 Some(index) => return self.picked(index, How::Open),
                 None => self.plain.say("there is no such number; write one of the list, more or cancel"),
