@@ -140,7 +140,7 @@ fn show(
             watched: None,
         };
         screen.app.set_today(today());
-        screen.request(Request::Open(Which::First(None)));
+        screen.request(Request::Open(Which::First { chosen: None, take_over: false }));
         if start.choose {
             let effects = screen.app.choose_session();
             screen.perform(effects).await;

@@ -21,6 +21,7 @@ mod prefix;
 mod recording;
 mod replay;
 mod restart;
+mod retry;
 mod rewind;
 mod settings;
 mod settling;

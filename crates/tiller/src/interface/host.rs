@@ -69,16 +69,22 @@ impl Host for TerminalHost {
         &self.cwd
     }
 
-    async fn open_first(&self, chosen: Option<SessionId>, surface: Surface) -> Result<Opened, OpenError> {
+    async fn open_first(
+        &self,
+        chosen: Option<SessionId>,
+        take_over: bool,
+        surface: Surface,
+    ) -> Result<Opened, OpenError> {
         let stored = chosen.or_else(|| self.stored.clone());
         let new = stored.is_none();
         let mut opening = self.opening.clone();
+        opening.take_over |= take_over;
         if let Some(model) = self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             opening.overrides.model = Some(model);
         }
         match opening.open(&self.runtime, &self.cwd, stored, surface).await {
             Ok(session) => Ok(Opened { session, new }),
-            Err(OpeningError::Held { id, message }) => Err(OpenError::Held { id, message }),
+            Err(OpeningError::Held { id, holder, .. }) => Err(OpenError::Held { id, holder }),
             Err(OpeningError::NoModel) => Err(OpenError::NoModel),
             Err(error) => Err(OpenError::Failed(format!("{:#}", error.into_failure()))),
         }

@@ -98,6 +98,7 @@ impl App {
             completing: self.composer.is_completing(),
             asked: !self.asks.is_empty() && !self.asks.has_focus(),
             waiting: !self.waiting.all().is_empty(),
+            held: self.is_read_only(),
         }
     }
 
@@ -108,14 +109,13 @@ impl App {
 
     fn key(&mut self, key: Key) -> Vec<Effect> {
         self.message = None;
-        if self.taking_over.is_some() && key == Key::ctrl('y') {
-            return self.take_over().into_iter().collect();
-        }
-        self.taking_over = None;
         let leaving = self.leaving.take();
         let situation = self.situation();
         if self.typed_into_search(key) {
             return Vec::new();
+        }
+        if let Some(effects) = self.retry_key(situation.place, key) {
+            return effects;
         }
         let pressed = self.reader.press(&self.options.bindings, &situation, key, self.now);
         if situation.place == Place::Composer || situation.place == Place::Search {
@@ -198,7 +198,7 @@ impl App {
             Place::Picker => self.in_list(action),
             Place::Agents => self.in_work(action),
             Place::Transcript => self.in_transcript(action),
-            Place::Anywhere => Vec::new(),
+            Place::Anywhere | Place::Failure => Vec::new(),
         }
     }
 
@@ -212,6 +212,7 @@ impl App {
             Action::Stop => self.stop(),
             Action::Rewind => vec![Effect::Request(Request::ListTurns)],
             Action::Quit => vec![Effect::Quit],
+            Action::TakeOver => self.take_over(),
             Action::Help => {
                 self.overlay = Overlay::Keys(0);
                 Vec::new()

@@ -10,12 +10,11 @@ use crate::{
     composer::{Composer, History, Image, Part, Sources, Token},
     driver::{
         reply::{Attachment, OpenedSession, Reply},
-        request::{Request, When, Which},
+        request::{Request, When},
     },
     limits::{LONG_TURN, RESUMED_CELLS},
     panel::AskQueue,
     screens::frame::Screen,
-    theme::Role,
     transcript::{Feed, Transcript, view::View},
 };
 use agent::{SessionEvent, StopReason, TurnEnd};
@@ -57,12 +56,13 @@ impl App {
         let Some(session) = &mut self.session else { return Vec::new() };
         let ran_for = session.turn.map(|turn| self.now.saturating_sub(turn.since));
         session.apply(event, self.replaying, self.now);
-        self.transcript.apply_at(event, (!self.replaying).then_some(self.now));
+        let is_live = !self.replaying && session.held.is_none();
+        self.transcript.apply_at(event, is_live.then_some(self.now));
         if let SessionEvent::Commands(_) = event {
             self.set_commands();
         }
         match event {
-            SessionEvent::TurnEnded { end, .. } if !self.replaying => {
+            SessionEvent::TurnEnded { end, .. } if is_live => {
                 let long = ran_for.is_some_and(|time| time >= LONG_TURN);
                 match end {
                     TurnEnd::Stopped(StopReason::Cancelled) => Vec::new(),
@@ -92,7 +92,9 @@ impl App {
             Reply::Opened(opened) => return self.opened(*opened),
             Reply::Replayed => {
                 self.replaying = false;
-                self.skip_all_but_the_end();
+                if !std::mem::take(&mut self.goes_on) {
+                    self.skip_all_but_the_end();
+                }
                 let mut effects = vec![self.name_terminal()];
                 effects.extend(self.first_message());
                 return effects;
@@ -135,7 +137,7 @@ impl App {
             Reply::Failed(text) => {
                 self.fail(&text);
             }
-            Reply::Held { id, message } => self.offer_take_over(id, &message),
+            Reply::HeldBy(holder) => self.held_by(holder),
             Reply::Ended => return vec![Effect::Quit],
         }
         Vec::new()
@@ -144,7 +146,13 @@ impl App {
     fn opened(&mut self, opened: OpenedSession) -> Vec<Effect> {
         let again = self.session.is_some();
         self.transcript = Transcript::new(Some(opened.cwd.clone()));
-        self.feed = Feed::default();
+        // A session that is taken over has been shown as far as it has come.
+        let held = self.session.as_ref().filter(|session| session.held.is_some());
+        self.goes_on = held.is_some_and(|session| session.id == opened.id);
+        if !self.goes_on {
+            self.feed = Feed::default();
+            self.page = View::default();
+        }
         self.replaying = true;
         // The list that `--resume` begins with stays until a session is chosen.
         if again || self.finds_model() {
@@ -153,15 +161,18 @@ impl App {
         }
         self.ways = None;
         self.asks = AskQueue::new(self.options.bindings.clone());
-        self.page = View::default();
         self.waiting.take_all();
-        let new = opened.new;
+        let (new, is_held) = (opened.new, opened.held.is_some());
         if !self.options.look.roots.is_empty() {
             self.options.look.roots =
                 [opened.cwd.clone()].into_iter().chain(opened.state.additional_directories.clone()).collect();
         }
         self.session = Some(SessionView::new(opened, self.now));
         self.set_commands();
+        if is_held {
+            self.say_held();
+            return Vec::new();
+        }
         if again {
             self.tell(if new { "a new session" } else { "the session is open" });
         }
@@ -199,6 +210,12 @@ impl App {
 
     /// Sends what the command line says, once.
     fn first_message(&mut self) -> Vec<Effect> {
+        if self.is_read_only() {
+            if self.first.prompt.is_some() {
+                self.tell("your message is sent once you have taken the session over");
+            }
+            return Vec::new();
+        }
         let FirstMessage { prompt, images } = std::mem::take(&mut self.first);
         let Some(prompt) = prompt else {
             images.into_iter().for_each(|image| self.attach(image));
@@ -224,16 +241,5 @@ impl App {
         self.next_image += 1;
         self.images.insert(self.next_image, image);
         self.next_image
-    }
-
-    fn offer_take_over(&mut self, id: agent::SessionId, message: &str) {
-        self.taking_over = Some(id);
-        self.message(Role::Warning, format!("{message} · ctrl+y: take it over"));
-    }
-
-    /// Returns the request to take the offered session over, if one was offered.
-    pub(super) fn take_over(&mut self) -> Option<Effect> {
-        let id = self.taking_over.take()?;
-        Some(Effect::Request(Request::Open(Which::Stored { id, take_over: true })))
     }
 }

@@ -6,6 +6,8 @@
 mod act;
 pub mod commands;
 pub mod effect;
+mod failure;
+mod held;
 mod letters;
 mod lists;
 mod plain;
@@ -101,8 +103,8 @@ pub struct App {
     message: Option<Message>,
     /// When Ctrl+C was pressed while there was nothing to clear or cancel.
     leaving: Option<Duration>,
-    /// The session that a key takes over from another process.
-    taking_over: Option<SessionId>,
+    /// Whether the session that is being opened was read before, and goes on where it was.
+    goes_on: bool,
     /// What is sent once the first session is open.
     first: FirstMessage,
     /// The ways to a model, while the list of sessions is shown first.
@@ -163,7 +165,7 @@ impl App {
             overlay: Overlay::None,
             message: None,
             leaving: None,
-            taking_over: None,
+            goes_on: false,
             first,
             ways: None,
             choosing: false,

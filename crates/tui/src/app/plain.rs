@@ -14,6 +14,7 @@ use crate::{
     transcript::rows::mark,
 };
 use agent::{PermissionOutcome, Question, QuestionOutcome, one_line};
+use ratatui_core::text::Line;
 use std::{collections::VecDeque, time::Duration};
 
 /// What plain mode still has to say, and the questions that wait.
@@ -82,7 +83,7 @@ impl App {
         if self.is_running() && self.now.saturating_sub(self.plain.said) >= HEARTBEAT {
             lines.push("tiller: still working".to_owned());
         }
-        commit.extend(lines.into_iter().map(|line| Row::logical(ratatui_core::text::Line::from(line))));
+        commit.extend(lines.into_iter().map(|line| Row::logical(Line::from(line))));
         if !commit.is_empty() {
             self.plain.said = self.now;
             self.plain.prompted = false;
@@ -90,6 +91,12 @@ impl App {
         let ready = !self.is_running() && self.session.is_some() && !self.replaying;
         if ready && !self.plain.prompted {
             self.plain.prompted = true;
+            if self.can_retry() {
+                let keys = self.retry_keys();
+                commit.push(Row::logical(Line::from(format!(
+                    "the turn failed; {keys} asks again, /model names others"
+                ))));
+            }
             commit.push(Row::new("ready; your message:"));
         }
         Frame { commit, live: Vec::new(), cursor: None }

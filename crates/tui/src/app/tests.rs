@@ -1,6 +1,9 @@
 //! Conversations with the interface: keys and events go in, rows and effects come out.
 
+mod failure;
 mod first_run;
+mod held;
+mod slips;
 
 use super::{App, AppOptions, FirstMessage, effect::Effect};
 use crate::{
@@ -63,6 +66,17 @@ impl Person {
     }
 
     fn opens_session(&mut self) {
+        self.opens(Self::opened(), &[]);
+    }
+
+    /// Opens a session with these stored events.
+    fn opens(&mut self, opened: OpenedSession, stored: &[SessionEvent]) {
+        self.reply(Reply::Opened(Box::new(opened)));
+        stored.iter().for_each(|event| self.event(event.clone()));
+        self.reply(Reply::Replayed);
+    }
+
+    fn opened() -> OpenedSession {
         let state = SessionState {
             mode: Mode::Edit,
             permission_mode: PermissionMode::Guardian,
@@ -75,9 +89,7 @@ impl Person {
         };
         let cwd = AbsPath::new("/w/shop").expect("an absolute path");
         let id = SessionId("s".to_owned());
-        let opened = OpenedSession { id, cwd, state, commands: Vec::new(), new: true };
-        self.reply(Reply::Opened(Box::new(opened)));
-        self.reply(Reply::Replayed);
+        OpenedSession { id, cwd, state, commands: Vec::new(), new: true, held: None }
     }
 
     fn new() -> Self {
@@ -222,33 +234,6 @@ fn a_prompt_that_could_not_be_sent_returns_to_the_composer() {
     person.reply(Reply::Settled(PromptId(1), Err(agent::TurnError::Closed)));
     let live = person.live();
     assert!(live.contains("> hello") && live.contains("the session is closed"), "{live}");
-}
-
-#[test]
-fn a_likely_slip_is_not_sent() {
-    let mut person = Person::new();
-    for (slip, says) in [
-        ("!", "write a command behind the !"),
-        ("/qiut", "there is no command /qiut; did you mean /quit?"),
-        ("/bananas", "there is no command /bananas; /help lists the commands"),
-    ] {
-        person.says(slip);
-        assert_eq!(person.requests(), [], "{slip}");
-        let live = person.live();
-        assert!(live.contains(says), "{live}");
-        person.press(Key::ctrl('c'));
-        person.requests();
-    }
-    for prompt in ["/usr/bin is full", "exit the loop early", "quitting"] {
-        person.says(prompt);
-        assert!(matches!(person.requests()[..], [Request::Send { .. }]), "{prompt}");
-    }
-    person.turn_begins();
-    person.says("exit");
-    assert!(!person.effects.contains(&Effect::Quit) && person.requests().is_empty());
-    person.turn_ends(TurnEnd::Stopped(StopReason::EndTurn));
-    person.says("exit");
-    assert!(person.effects.contains(&Effect::Quit));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::reply::{Attachment, Way};
 use crate::composer::Entry;
-use agent::{SessionHandle, SessionId, Surface};
+use agent::{LeaseHolder, SessionHandle, SessionId, Surface};
 use async_trait::async_trait;
 use std::sync::Arc;
 use system::{AbsPath, System};
@@ -32,8 +32,8 @@ pub enum OpenError {
     Held {
         /// The session.
         id: SessionId,
-        /// Who holds it.
-        message: String,
+        /// The process.
+        holder: LeaseHolder,
     },
     /// No model is set up: see [`Host::ways`].
     NoModel,
@@ -53,8 +53,13 @@ pub trait Host: Send + Sync {
     fn cwd(&self) -> &AbsPath;
 
     /// Opens the session that the command line asks for, or the one that the user chose for it,
-    /// with what the flags change.
-    async fn open_first(&self, chosen: Option<SessionId>, surface: Surface) -> Result<Opened, OpenError>;
+    /// with what the flags change. `take_over` takes it over from another process, as the flag does.
+    async fn open_first(
+        &self,
+        chosen: Option<SessionId>,
+        take_over: bool,
+        surface: Surface,
+    ) -> Result<Opened, OpenError>;
 
     /// Looks for ways to a model, where none is set up. Sends nothing beyond this machine.
     async fn ways(&self) -> Vec<Way>;

@@ -3,6 +3,7 @@
 pub mod host;
 pub mod reply;
 pub mod request;
+mod watch;
 
 use crate::{
     client::{
@@ -10,7 +11,7 @@ use crate::{
         asks::{Answer, AskId},
         mailbox::{Letter, Mailbox},
     },
-    limits::SESSIONS_LISTED,
+    limits::{SESSIONS_LISTED, WATCH_PAUSE},
 };
 use agent::{
     Archived, Client, Content, CreateSession, ListQuery, OpenSession, RewindTarget, Runtime, SearchQuery,
@@ -21,6 +22,7 @@ use reply::{Attachment, ListedSession, OpenedSession, Reply};
 use request::{PromptId, Request, When, Which};
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
+use watch::Watched;
 
 /// What the interface sends to the runtime's thread.
 #[derive(Debug)]
@@ -39,6 +41,8 @@ pub struct Driver {
     open: Option<Open>,
     /// The first session that was chosen, if it was not opened because there was no model.
     without_model: Option<SessionId>,
+    /// The session that is read while another process holds it.
+    watched: Option<Watched>,
     prompts: HashMap<PromptId, oneshot::Sender<()>>,
     ended: (mpsc::UnboundedSender<PromptId>, mpsc::UnboundedReceiver<PromptId>),
 }
@@ -52,7 +56,16 @@ impl Driver {
     /// Creates a driver that has no session yet.
     pub fn new(runtime: Arc<Runtime>, host: Arc<dyn Host>, mailbox: Arc<Mailbox>) -> Self {
         let ended = mpsc::unbounded_channel();
-        Self { runtime, host, mailbox, open: None, without_model: None, prompts: HashMap::new(), ended }
+        Self {
+            runtime,
+            host,
+            mailbox,
+            open: None,
+            without_model: None,
+            watched: None,
+            prompts: HashMap::new(),
+            ended,
+        }
     }
 
     /// Carries out requests in order until [`Request::Quit`] or the end of the channel, then closes
@@ -78,6 +91,7 @@ impl Driver {
                     Some(Command::Request(request)) => self.carry_out(request).await,
                 },
                 Some(message) = messages.recv() => self.reply(Reply::Failed(message)),
+                () = tokio::time::sleep(WATCH_PAUSE), if self.is_watching() => self.follow().await,
                 Some(id) = self.ended.1.recv() => {
                     self.prompts.remove(&id);
                 }
@@ -107,6 +121,9 @@ impl Driver {
         }
         if let Request::Open(which) = request {
             return self.open(which).await;
+        }
+        if let Request::TakeOver = request {
+            return self.take_over().await;
         }
         if let Request::OpenAgain | Request::FindWays | Request::WaysOf(_) | Request::TakeModel(_) = request {
             return self.find_model(request).await;
@@ -217,7 +234,14 @@ impl Driver {
             | Request::FindWays
             | Request::WaysOf(_)
             | Request::TakeModel(_)
-            | Request::Quit => self.reply(Reply::Failed("no session is open".to_owned())),
+            | Request::TakeOver
+            | Request::Quit => {
+                let why = match &self.watched {
+                    Some(_) => "the session is read-only until you take it over",
+                    None => "no session is open",
+                };
+                self.reply(Reply::Failed(why.to_owned()));
+            }
         }
     }
 
@@ -294,14 +318,14 @@ impl Driver {
     async fn find_model(&mut self, request: Request) {
         let chosen = self.without_model.clone();
         let failed = match request {
-            Request::OpenAgain => return self.open(Which::First(chosen)).await,
+            Request::OpenAgain => return self.open(Which::First { chosen, take_over: false }).await,
             Request::WaysOf(provider) => match self.host.ways_of(&provider).await {
                 Ok(ways) => return self.reply(Reply::Ways(ways)),
                 Err(error) => Some(error),
             },
             Request::TakeModel(id) => match self.host.take_model(&id).await {
                 Ok(done) => {
-                    self.open(Which::First(chosen)).await;
+                    self.open(Which::First { chosen, take_over: false }).await;
                     return self.reply(Reply::Done(done));
                 }
                 Err(error) => Some(error),
@@ -324,10 +348,10 @@ impl Driver {
         {
             return self.reply(Reply::Done("this session is open already".to_owned()));
         }
-        let first = if let Which::First(chosen) = &which { chosen.clone() } else { None };
-        let (session, new) = match self.opened(which, surface).await {
+        let first = if let Which::First { chosen, .. } = &which { chosen.clone() } else { None };
+        let (session, new) = match self.opened(which.clone(), surface).await {
             Ok(Opened { session, new }) => (session, new),
-            Err(OpenError::Held { id, message }) => return self.reply(Reply::Held { id, message }),
+            Err(OpenError::Held { id, holder }) => return self.watch(id, holder, which).await,
             Err(OpenError::NoModel) => {
                 self.without_model = first;
                 return self.reply(Reply::Ways(self.host.ways().await));
@@ -337,7 +361,7 @@ impl Driver {
         self.leave().await;
         let state = session.state();
         let (id, cwd, commands) = (session.id().clone(), session.cwd().clone(), session.commands());
-        self.reply(Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new })));
+        self.reply(Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new, held: None })));
         let held = screen.clone();
         let (until, going_on) = session.at_rest(|| held.hold(Vec::new()));
         self.replay(&session, until).await;
@@ -355,7 +379,9 @@ impl Driver {
         };
         let new = matches!(which, Which::New);
         let opened = match &which {
-            Which::First(chosen) => return self.host.open_first(chosen.clone(), surface).await,
+            Which::First { chosen, take_over } => {
+                return self.host.open_first(chosen.clone(), *take_over, surface).await;
+            }
             Which::New => self.runtime.create(create, |_| surface).await,
             Which::Stored { id, take_over } => {
                 let how = OpenSession { take_over: *take_over, ..OpenSession::default() };
@@ -374,8 +400,8 @@ impl Driver {
             },
         };
         let session = opened.map_err(|error| match (error, which) {
-            (SessionError::Store(error @ StoreError::Held { .. }), Which::Stored { id, .. }) => {
-                OpenError::Held { id, message: error.to_string() }
+            (SessionError::Store(StoreError::Held { holder, .. }), Which::Stored { id, .. }) => {
+                OpenError::Held { id, holder }
             }
             (error, _) => OpenError::Failed(error.to_string()),
         })?;
@@ -407,6 +433,7 @@ impl Driver {
 
     /// Closes the open session: its turn is cancelled and settles.
     async fn leave(&mut self) {
+        self.watched = None;
         if let Some(open) = self.open.take() {
             open.session.close().await;
         }

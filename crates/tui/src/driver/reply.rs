@@ -3,8 +3,8 @@
 use super::request::PromptId;
 use crate::composer::Entry;
 use agent::{
-    Checkpoint, Credentials, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState,
-    SlashCommand, TurnError,
+    Checkpoint, Credentials, LeaseHolder, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord,
+    SessionState, SlashCommand, TurnError,
 };
 use system::AbsPath;
 
@@ -42,13 +42,8 @@ pub enum Reply {
     Done(String),
     /// Something could not be done: what happened, to what, and what to do next.
     Failed(String),
-    /// A session is in use by another process.
-    Held {
-        /// The session.
-        id: SessionId,
-        /// Who holds it.
-        message: String,
-    },
+    /// Another process holds the session that is read; `None` if none does any more.
+    HeldBy(Option<LeaseHolder>),
     /// The driver has ended; nothing follows.
     Ended,
 }
@@ -66,6 +61,8 @@ pub struct OpenedSession {
     pub commands: Vec<SlashCommand>,
     /// Whether it is new.
     pub new: bool,
+    /// The process that holds it, so that it can only be read.
+    pub held: Option<LeaseHolder>,
 }
 
 /// A way to a model, where none is set up.

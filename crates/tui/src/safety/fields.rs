@@ -8,12 +8,12 @@ use crate::{
     },
     composer::{Entry, EntryPart},
     driver::{
-        reply::{Attachment, ListedSession, OpenedSession, Reply},
+        reply::{Attachment, ListedSession, OpenedSession, Reply, Way},
         request::PromptId,
     },
 };
 use agent::{
-    Checkpoint, Choice, CommandGroup, Content, Credentials, Description, Diff, Mode, ModelInfo,
+    Checkpoint, Choice, CommandGroup, Content, Credentials, Description, Diff, LeaseHolder, Mode, ModelInfo,
     PermissionMode, PermissionRequest, Question, SessionControls, SessionId, SessionRecord, SessionState,
     SessionTimes, SlashCommand, ToolContent, ToolKind, TurnError,
 };
@@ -49,6 +49,7 @@ pub(super) fn opened(text: &str) -> Reply {
         state,
         commands,
         new: true,
+        held: None,
     }))
 }
 
@@ -135,6 +136,7 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         Reply::History(vec![(entry, true)]),
         Reply::Files(vec![owned(), format!("{text}.rs")]),
         Reply::Models(vec![(model, Credentials::Missing)]),
+        Reply::Ways(vec![Way { name: owned(), about: owned(), ..Way::default() }]),
         Reply::Sessions(vec![session]),
         Reply::Turns(vec![Checkpoint { turn: 1, prompt: owned(), files: vec![path(text)] }]),
         Reply::SubagentTranscript(events(text)),
@@ -142,7 +144,6 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         Reply::Paste(owned()),
         Reply::Settled(PromptId(1), Err(TurnError::Closed)),
         Reply::Done(owned()),
-        Reply::Held { id: SessionId(owned()), message: owned() },
         Reply::Failed(owned()),
     ]
 }
@@ -157,5 +158,11 @@ pub(super) fn letters(text: &str) -> Vec<Letter> {
     }
     letters.extend((0..4).map(|id| Letter::Withdrawn(AskId(id))));
     letters.extend(replies(text).into_iter().map(reply));
+    let holder = LeaseHolder { pid: 7, host: text.to_owned(), since: text.to_owned() };
+    let mut held = opened(text);
+    if let Reply::Opened(opened) = &mut held {
+        opened.held = Some(holder.clone());
+    }
+    letters.extend([held, Reply::Replayed, Reply::HeldBy(Some(holder))].map(reply));
     letters
 }

@@ -1,8 +1,10 @@
 //! The terminal interface, driven in a real terminal.
 
 mod ends;
+mod failures;
 mod first_run;
 mod flags;
+mod held;
 mod model;
 mod pastes;
 mod plain;

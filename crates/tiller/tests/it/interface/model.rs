@@ -108,6 +108,12 @@ impl Answer {
         self.end();
     }
 
+    /// Refuses the request: its credentials, so that the provider has failed, or its content.
+    pub(super) fn refuse(mut self, kind: &str, why: &str) {
+        let error = json!({ "error": { "type": kind, "message": why } });
+        self.stream.write_all(format!("data: {error}\n\n").as_bytes()).expect("the client reads");
+    }
+
     /// Waits until the client has given the request up.
     pub(super) fn abandoned(mut self) {
         self.stream.set_read_timeout(Some(PATIENCE)).unwrap();

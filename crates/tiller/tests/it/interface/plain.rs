@@ -129,3 +129,24 @@ fn the_first_run_without_a_model_is_a_numbered_list() {
     plain.wait_for("ready; your message:");
     plain.end();
 }
+
+#[test]
+fn in_plain_lines_a_letter_tries_a_failed_turn_again_and_a_slip_is_not_sent() {
+    let model = Model::start();
+    let home = model.home();
+    let mut plain = Plain::start(&home);
+    plain.wait_for("ready; your message:");
+    plain.say("/sesions of yesterday");
+    plain.wait_for("there is no command /sesions; did you mean /sessions?");
+    plain.say("count the lines");
+    model.next().refuse("invalid_request_error", "the tools are wrong");
+    plain.wait_for("error: fake refused the request to large: the tools are wrong");
+    plain.wait_for("  to do: change the request or choose another model");
+    plain.wait_for("the turn failed; r enter asks again");
+    plain.say("r");
+    let again = model.next();
+    assert_eq!(again.request.to_string().matches("count the lines").count(), 1, "{}", again.request);
+    again.say("there are 12");
+    plain.wait_for("tiller: there are 12");
+    plain.end();
+}

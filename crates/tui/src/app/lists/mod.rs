@@ -231,7 +231,9 @@ impl App {
                 let Some(ListedSession { record, .. }) = sessions.get(index) else { return Vec::new() };
                 let id = record.id.clone();
                 match how {
-                    How::Open | How::Default if self.choosing => Request::Open(Which::First(Some(id))),
+                    How::Open | How::Default if self.choosing => {
+                        Request::Open(Which::First { chosen: Some(id), take_over: false })
+                    }
                     How::Open | How::Default => Request::Open(Which::Stored { id, take_over: false }),
                     How::Fork => Request::Open(Which::Fork(id)),
                     How::Rename => {
