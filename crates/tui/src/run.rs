@@ -2,7 +2,7 @@
 
 use crate::{
     app::{App, AppOptions, FirstMessage, effect::Effect},
-    client::mailbox::Mailbox,
+    client::mailbox::{Letter, Mailbox},
     driver::{
         Command, Driver,
         host::Host,
@@ -202,6 +202,8 @@ impl ScreenLoop<'_> {
                     self.app.set_today(today());
                     self.app.set_now(self.begun.elapsed());
                     for letter in mailbox.take() {
+                        // The user asked for it, and waits.
+                        at_once |= matches!(letter, Letter::Reply(_));
                         let effects = self.app.letter(letter);
                         self.perform(effects).await;
                     }

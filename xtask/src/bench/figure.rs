@@ -36,6 +36,11 @@ impl Quantity {
     pub(super) const fn count(name: &'static str) -> Self {
         Self { name, unit: "", target: None }
     }
+
+    /// A number without a unit.
+    pub(super) const fn at_most(name: &'static str, target: f64) -> Self {
+        Self { name, unit: "", target: Some(target) }
+    }
 }
 
 /// The samples of one quantity.

@@ -1,6 +1,7 @@
 //! The measurements. Each is a function from a bench to its figures; a failing one does not stop
 //! the others.
 
+mod commands;
 mod delegation;
 mod events;
 mod launches;
@@ -60,8 +61,12 @@ const ALL: &[(&str, Measurement)] = &[
     ("replay", replay::measure),
     ("sessions", sessions::measure),
     ("subagents", subagents::measure),
-    ("tui", tui::measure),
-    ("tui session", tui::long_session),
+    ("commands", commands::measure),
+    ("tui", tui::start),
+    ("tui stream", tui::stream),
+    ("tui session", tui::session),
+    ("tui huge session", tui::huge),
+    ("tui extremes", tui::extremes),
 ];
 
 /// Takes all figures, or those of the measurement `only`, `runs` times each.

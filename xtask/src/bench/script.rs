@@ -12,6 +12,20 @@ pub(super) const BURST: usize = 5_000;
 pub(super) const PACED: usize = 100;
 /// The interval between two paced chunks: the speed of a fast reader.
 pub(super) const PACE: Duration = Duration::from_millis(10);
+/// Chunks of a slow response.
+pub(super) const SLOW: usize = 150;
+/// The interval between two chunks of a slow response: 50 a second.
+pub(super) const SLOW_PACE: Duration = Duration::from_millis(20);
+/// Bytes of a burst of Markdown: [`BURST`] chunks of 64 bytes.
+pub(super) const MARKDOWN: usize = BURST * CHUNK;
+/// A quarter of a long answer, in bytes.
+pub(super) const QUARTER: usize = 250_000;
+/// Bytes that the command of [`Script::Output`] writes.
+pub(super) const OUTPUT: usize = 100_000_000;
+/// Bytes of a chunk of Markdown.
+const CHUNK: usize = 64;
+/// The last words of a response of Markdown; they stand nowhere else in it.
+pub(super) const LAST_WORDS: &str = "Nothing follows.";
 /// Subagents that one call requests.
 pub(super) const AGENTS: usize = 100;
 /// Tool calls of the tool turn.
@@ -35,6 +49,16 @@ pub(super) enum Script {
     Burst,
     /// [`PACED`] chunks, one per [`PACE`].
     Paced,
+    /// [`MARKDOWN`] bytes of Markdown in [`BURST`] chunks, as fast as they can be written.
+    Markdown,
+    /// [`QUARTER`] bytes of Markdown, as fast as they can be written.
+    Quarter,
+    /// Four times [`QUARTER`] bytes of Markdown, as fast as they can be written.
+    Whole,
+    /// Markdown in [`SLOW`] chunks, one per [`SLOW_PACE`].
+    Slow,
+    /// A command that writes [`OUTPUT`] bytes, then a word of text.
+    Output,
     /// A read, a write and a command, each in a request of its own, then a word of text.
     Tools,
     /// [`CALLS`] calls that touch nothing outside the agent.
@@ -54,10 +78,15 @@ pub(super) enum Script {
 }
 
 impl Script {
-    const ALL: [Script; 11] = [
+    const ALL: [Script; 16] = [
         Script::One,
         Script::Burst,
         Script::Paced,
+        Script::Markdown,
+        Script::Quarter,
+        Script::Whole,
+        Script::Slow,
+        Script::Output,
         Script::Tools,
         Script::Lookups,
         Script::Reads,
@@ -74,6 +103,11 @@ impl Script {
             Script::One => "bench:one",
             Script::Burst => "bench:burst",
             Script::Paced => "bench:paced",
+            Script::Markdown => "bench:markdown",
+            Script::Quarter => "bench:quarter",
+            Script::Whole => "bench:whole",
+            Script::Slow => "bench:slow",
+            Script::Output => "bench:output",
             Script::Tools => "bench:tools",
             Script::Lookups => "bench:lookups",
             Script::Reads => "bench:reads",
@@ -101,7 +135,11 @@ impl Script {
 
     /// Returns the pause between two events.
     pub(super) fn pause(self) -> Duration {
-        if self == Script::Paced { PACE } else { Duration::ZERO }
+        match self {
+            Script::Paced => PACE,
+            Script::Slow => SLOW_PACE,
+            _ => Duration::ZERO,
+        }
     }
 
     /// Returns the number of tools that it calls, one per request.
@@ -110,8 +148,16 @@ impl Script {
             Script::Tools => TOOLS,
             Script::Lookups | Script::Reads => CALLS,
             Script::Writes | Script::Trues => CALLS + 1,
-            Script::Swarm => 1,
-            Script::One | Script::Burst | Script::Paced | Script::Hang | Script::Flood => 0,
+            Script::Swarm | Script::Output => 1,
+            Script::One
+            | Script::Burst
+            | Script::Paced
+            | Script::Markdown
+            | Script::Quarter
+            | Script::Whole
+            | Script::Slow
+            | Script::Hang
+            | Script::Flood => 0,
         }
     }
 
@@ -125,7 +171,15 @@ impl Script {
             Script::One => vec![text("done")],
             Script::Burst => (0..BURST).map(|index| text(&marker(index))).collect(),
             Script::Paced => (0..PACED).map(|index| text(&marker(index))).collect(),
+            Script::Markdown => chunks(MARKDOWN),
+            Script::Quarter => chunks(QUARTER),
+            Script::Whole => chunks(4 * QUARTER),
+            Script::Slow => chunks(SLOW * CHUNK),
             _ if self.calls() > 0 && step == self.calls() => vec![text("done")],
+            Script::Output => {
+                let command = format!("yes 'a line of output of a command' | head -c {OUTPUT}");
+                vec![tool_call(step, "bash", &json!({ "command": command }))]
+            }
             Script::Tools => vec![tool_step(step)],
             Script::Lookups => vec![tool_call(step, "task_get", &json!({ "id": format!("t{step}") }))],
             // Calls differ, because a model that repeats itself is stopped.
@@ -176,6 +230,42 @@ pub(super) fn marker(index: usize) -> String {
     format!("w{index:05} ")
 }
 
+/// Returns Markdown of this length in chunks: sections of prose and lists, with code as 30 % of it.
+fn chunks(bytes: usize) -> Vec<String> {
+    let mut markdown = String::with_capacity(bytes + 2_000);
+    let room = bytes - LAST_WORDS.len() - 2;
+    for section in 0.. {
+        let part = part(section);
+        if markdown.len() + part.len() > room {
+            break;
+        }
+        markdown += &part;
+    }
+    while markdown.len() < room {
+        markdown.push(if markdown.len() % 80 == 79 { ' ' } else { 'x' });
+    }
+    markdown += "\n\n";
+    markdown += LAST_WORDS;
+    markdown
+        .as_bytes()
+        .chunks(CHUNK)
+        .map(|chunk| text(std::str::from_utf8(chunk).expect("it is ASCII")))
+        .collect()
+}
+
+/// Returns one section of Markdown of about a kilobyte.
+fn part(number: usize) -> String {
+    let prose = "The **last page** is lost when the total divides evenly, because `total / size` rounds \
+                 towards zero; see [the manual](https://example.com/pages) for the *exact* rule. ";
+    let mut text = format!("## Section {number}\n\n{prose}{prose}{prose}\n\n");
+    text += "- one item of a list, with some words in it\n- another one, which has `code`\n\n";
+    text += "```rust\n";
+    for line in 0..7 {
+        text += &format!("    let value_{line} = pages.iter().map(|page| page.len()).sum();\n");
+    }
+    text + "```\n\n"
+}
+
 fn tool_step(step: usize) -> String {
     match step {
         0 => tool_call(0, "file_read", &json!({ "path": FILE })),
@@ -213,6 +303,25 @@ mod tests {
         assert_eq!(answers.events(Script::Hang, 0).len(), 1);
         assert!(answers.events(Script::Tools, 0)[1].contains("tool_calls"));
         assert!(answers.events(Script::Tools, TOOLS)[1].contains("stop"));
+    }
+
+    #[test]
+    fn markdown_has_the_length_and_the_share_of_code_of_its_name() {
+        let answers = Answers::prepare();
+        let content = |script| {
+            let chunks = answers.events(script, 0).iter().filter_map(|event| {
+                let event: Value = serde_json::from_str(event).ok()?;
+                Some(event["choices"][0]["delta"]["content"].as_str()?.to_owned())
+            });
+            chunks.collect::<Vec<_>>()
+        };
+        let chunks = content(Script::Markdown);
+        assert_eq!((chunks.len(), chunks.concat().len()), (BURST, MARKDOWN));
+        assert_eq!(content(Script::Whole).concat().len(), 4 * QUARTER);
+        assert!(chunks.concat().ends_with(LAST_WORDS) && chunks.concat().matches(LAST_WORDS).count() == 1);
+        let section = part(0);
+        let code = section.split("```").nth(1).expect("a section has code").len();
+        assert!((25..=40).contains(&(code * 100 / section.len())), "{code} of {}", section.len());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::child::{cpu, resident};
 use anyhow::{Context, Result, bail};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -12,6 +12,11 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+/// The last of the questions that a program asks its terminal.
+const QUESTION: &[u8] = b"\x1b[c";
+/// The answers of a present-day terminal: updates can be shown at once (mode 2026), pastes are
+/// marked, and it is a VT220 with colours.
+const ANSWERS: &[u8] = b"\x1b[?2026;2$y\x1b[?2004;2$y\x1b[?62;22c";
 /// How long the program may be silent while something is expected.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -20,6 +25,8 @@ pub(super) struct Window {
     pub(super) started: Instant,
     /// All bytes that it wrote.
     pub(super) written: Vec<u8>,
+    /// The number of reads that these bytes came in; frames, unless several came at once.
+    pub(super) pieces_taken: usize,
     child: Child,
     terminal: File,
     pieces: Receiver<(Instant, Vec<u8>)>,
@@ -39,17 +46,22 @@ impl Window {
         let started = Instant::now();
         let child = command.spawn().context("the program did not start")?;
         let terminal = File::from(terminal);
-        let mut reader = terminal.try_clone()?;
+        let (mut reader, mut answers) = (terminal.try_clone()?, terminal.try_clone()?);
         let (sender, pieces) = channel();
         std::thread::spawn(move || {
             let mut bytes = [0; 65_536];
             while let Ok(count) = reader.read(&mut bytes) {
+                if bytes[..count].windows(QUESTION.len()).any(|part| part == QUESTION)
+                    && answers.write_all(ANSWERS).is_err()
+                {
+                    return;
+                }
                 if count == 0 || sender.send((Instant::now(), bytes[..count].to_vec())).is_err() {
                     return;
                 }
             }
         });
-        Ok(Self { started, written: Vec::new(), child, terminal, pieces })
+        Ok(Self { started, written: Vec::new(), pieces_taken: 0, child, terminal, pieces })
     }
 
     /// Sends keys.
@@ -71,7 +83,7 @@ impl Window {
             match self.pieces.recv_timeout(PATIENCE) {
                 Ok((when, piece)) => {
                     at = when;
-                    self.written.extend(piece);
+                    self.take(&piece);
                 }
                 Err(_) => bail!(
                     "{:?} did not come; the last was {:?}",
@@ -82,16 +94,59 @@ impl Window {
         }
     }
 
+    fn take(&mut self, piece: &[u8]) {
+        self.written.extend(piece);
+        self.pieces_taken += 1;
+    }
+
     /// Takes what it writes for a while.
     pub(super) fn listen(&mut self, time: Duration) -> Result<()> {
         let end = Instant::now() + time;
         loop {
             match self.pieces.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok((_, piece)) => self.written.extend(piece),
+                Ok((_, piece)) => self.take(&piece),
                 Err(RecvTimeoutError::Timeout) => return Ok(()),
                 Err(RecvTimeoutError::Disconnected) => bail!("the program has ended"),
             }
         }
+    }
+
+    /// Changes the terminal's size; returns when.
+    pub(super) fn resize(&mut self, columns: u16, rows: u16) -> Result<Instant> {
+        let now = Instant::now();
+        tcsetwinsize(&self.terminal, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })?;
+        Ok(now)
+    }
+
+    /// Waits until the program reads single keys (the terminal is in raw mode); returns when.
+    pub(super) fn wait_for_raw_mode(&mut self) -> Result<Instant> {
+        let end = self.started + PATIENCE;
+        loop {
+            let now = Instant::now();
+            if !tcgetattr(&self.terminal)?.local_modes.contains(LocalModes::ICANON) {
+                return Ok(now);
+            }
+            if now > end {
+                bail!("the program did not take single keys");
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// Returns the private memory of the program's own children in KiB: the terminal's watcher.
+    pub(super) fn children_private(&self) -> Result<u64> {
+        let mut sum = 0;
+        for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let children = std::fs::read_to_string(task?.path().join("children"))?;
+            for child in children.split_whitespace() {
+                let rollup = std::fs::read_to_string(format!("/proc/{child}/smaps_rollup"))?;
+                for line in rollup.lines().filter(|line| line.starts_with("Private_")) {
+                    let kib = line.split_whitespace().nth(1).context("a size has a number")?;
+                    sum += kib.parse::<u64>()?;
+                }
+            }
+        }
+        Ok(sum)
     }
 
     /// Returns the processor time used so far, in steps of 10 ms.

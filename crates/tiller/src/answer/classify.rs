@@ -4,8 +4,10 @@ use crate::{
     config::ConfigError,
     failure::{Failure, Kind, exit_of},
 };
+use ::providers::RefreshError;
 use agent::{ModelError, RewindError, SessionError, StoreError, TurnError};
 use integrations::{Blocked, CallError};
+use system::SystemError;
 
 /// Returns the failure that an error stands for: its own, wherever it is in the chain, or one
 /// that is derived from the cause's type. The text has all added context.
@@ -61,6 +63,17 @@ fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
             CallError::Arguments(_) => Kind::Usage,
         });
     }
+    if let Some(error) = cause.downcast_ref::<RefreshError>() {
+        return Some(match error {
+            RefreshError::Download { .. } => Kind::Network,
+            RefreshError::InvalidData { .. } => Kind::Usage,
+            RefreshError::NoTarget => Kind::Config,
+            RefreshError::File(error) => of_system(error),
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<SystemError>() {
+        return Some(of_system(error));
+    }
     if cause.is::<ConfigError>() {
         return Some(Kind::Config);
     }
@@ -77,6 +90,24 @@ fn of_store(error: &StoreError) -> Kind {
         StoreError::Held { .. } | StoreError::Fenced(_) => Kind::Busy,
         StoreError::BadCursor(_) => Kind::Usage,
         StoreError::Format(_) | StoreError::Damaged(_) | StoreError::Io(_) => Kind::Internal,
+    }
+}
+
+fn of_system(error: &SystemError) -> Kind {
+    match error {
+        SystemError::NotFound(_) => Kind::NotFound,
+        SystemError::IsDirectory(_)
+        | SystemError::NotRegular(_)
+        | SystemError::NotText { .. }
+        | SystemError::NotEncodable { .. }
+        | SystemError::TooLarge { .. } => Kind::Usage,
+        SystemError::Blocked(_)
+        | SystemError::Unchecked(_)
+        | SystemError::BlockedFound(_)
+        | SystemError::Outside { .. }
+        | SystemError::ReadOnly { .. } => Kind::Denied,
+        SystemError::NoSandbox(_) | SystemError::NoPipes { .. } => Kind::NotAvailable,
+        _ => Kind::Internal,
     }
 }
 
@@ -131,6 +162,11 @@ mod tests {
             (anyhow::Error::from(ModelError::Auth("401".into())).context("a"), Kind::Auth),
             (anyhow::Error::from(ModelError::Transport("gone".into())), Kind::Network),
             (anyhow::anyhow!("no"), Kind::Internal),
+            (
+                RefreshError::File(SystemError::NotFound(system::AbsPath::new("/x").unwrap())).into(),
+                Kind::NotFound,
+            ),
+            (RefreshError::Download { from: "x".into(), why: "y".into() }.into(), Kind::Network),
             (
                 Err::<(), _>(std::io::Error::from(std::io::ErrorKind::NotFound)).context("f").unwrap_err(),
                 Kind::NotFound,

@@ -1,88 +1,66 @@
 //! The terminal interface, through a pseudoterminal.
 
+mod extremes;
+mod session;
+mod stream;
+
+pub(super) use extremes::measure as extremes;
+pub(super) use session::{huge, measure as session};
+pub(super) use stream::measure as stream;
+
 use super::super::figure::{Figure, Quantity};
-use super::super::script::{BURST, PACED, Script, marker};
+use super::super::script::Script;
 use super::super::window::Window;
-use super::{Bench, open};
+use super::Bench;
 use anyhow::{Context, Result};
-use serde_json::json;
 use std::time::Duration;
 
 /// The model in the status row, which is the last row of a frame.
 const STATUS: &str = "openai/bench";
-/// Characters that nothing but the echo of a key shows.
-const ECHOED: [char; 10] = ['§', 'µ', '¶', '×', '÷', 'ß', 'ø', 'æ', 'þ', 'ð'];
-/// How long the interface is watched doing nothing.
-const IDLE: Duration = Duration::from_secs(3);
-/// Turns of calls that produce a session of about 10,000 events.
-const TURNS: usize = 80;
+/// The sign before the message that is typed, which is in each frame.
+const COMPOSER: &str = "> ";
+/// How long the interface is watched while it does nothing, or only shows progress.
+const WATCHED: Duration = Duration::from_secs(3);
+/// How long the interface may take to settle before it is watched.
+const SETTLED: Duration = Duration::from_millis(500);
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
-    let mut start = Figure::of(Quantity::ms("interface, start to first frame", 40.0));
-    let mut burst = Figure::of(Quantity::time("interface, 5,000 chunks"));
-    let mut cpu = Figure::of(Quantity::ms("interface, 5,000 chunks, processor time", 300.0));
-    let mut ratio = Figure::of(Quantity::percent("interface, bytes to the terminal of text", 300.0));
-    let mut echo = Figure::of(Quantity::ms("interface, key to echo while streaming", 16.0));
-    let mut slowest = Figure::of(Quantity::ms("interface, slowest echo of a run", 50.0));
-    let mut wakes = Figure::of(Quantity::count("interface, wake-ups per second when idle"));
+/// Measures the start, and what the interface costs while nothing happens.
+pub(super) fn start(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let mut keys = Figure::of(Quantity::ms("interface, start to keys taken", 25.0));
+    let mut first = Figure::of(Quantity::ms("interface, start to first frame", 40.0));
+    let mut opened = Figure::of(Quantity::time("… to the frame with the open session"));
+    let mut watcher = Figure::of(Quantity::mib("interface, memory of the terminal's watcher", 2.0));
+    let mut idle = Figure::of(Quantity::at_most("interface, wake-ups per second when idle", 1.0));
+    let mut spinner = Figure::of(Quantity::at_most("interface, frames per second while waiting", 8.0));
+    let mut step = Figure::of(Quantity::at_most("interface, bytes of such a frame", 40.0));
     let agent = bench.ready()?;
-    for _ in 0..bench.runs.min(5) {
+    for _ in 0..bench.runs {
         let mut window = Window::start(agent.in_terminal(&[]))?;
-        start.add_time(window.wait_for(STATUS, 0)? - window.started);
-
-        say(&mut window, Script::Burst)?;
-        let (before, from) = (window.cpu()?, window.written.len());
-        let sent = window.keys("\r")?;
-        burst.add_time(window.wait_for(marker(BURST - 1).trim(), from)? - sent);
-        cpu.add_time(window.cpu()?.saturating_sub(before));
-        let text = BURST * marker(0).len();
-        ratio.add((window.written.len() - from) as f64 * 100.0 / text as f64);
-
-        // The rest of the turn, and the spinner's last step.
-        window.listen(IDLE)?;
+        keys.add_time(window.wait_for_raw_mode()? - window.started);
+        first.add_time(window.wait_for(COMPOSER, 0)? - window.started);
+        opened.add_time(window.wait_for(STATUS, 0)? - window.started);
+        drop(window);
+    }
+    for _ in 0..bench.runs.min(3) {
+        let mut window = Window::start(agent.in_terminal(&[]))?;
+        window.wait_for(STATUS, 0)?;
+        window.listen(SETTLED)?;
+        watcher.add(window.children_private()? as f64 / 1024.0);
         let before = window.sleeps()?;
-        window.listen(IDLE)?;
-        wakes.add((window.sleeps()? - before) as f64 / IDLE.as_secs_f64());
+        window.listen(WATCHED)?;
+        idle.add((window.sleeps()? - before) as f64 / WATCHED.as_secs_f64());
 
-        say(&mut window, Script::Paced)?;
-        let from = window.written.len();
+        say(&mut window, Script::Hang)?;
         window.keys("\r")?;
-        window.wait_for(marker(1).trim(), from)?;
-        let mut most = Duration::ZERO;
-        for character in ECHOED {
-            let from = window.written.len();
-            let pressed = window.keys(&character.to_string())?;
-            let took = window.wait_for(&character.to_string(), from)? - pressed;
-            echo.add_time(took);
-            most = most.max(took);
-        }
-        slowest.add_time(most);
-        window.wait_for(marker(PACED - 1).trim(), from)?;
+        window.wait_for("hanging", window.written.len())?;
+        window.listen(SETTLED)?;
+        let (from, before) = (window.written.len(), window.pieces_taken);
+        window.listen(WATCHED)?;
+        let frames = window.pieces_taken - before;
+        spinner.add(frames as f64 / WATCHED.as_secs_f64());
+        step.add((window.written.len() - from) as f64 / frames.max(1) as f64);
     }
-    Ok(vec![start, burst, cpu, ratio, echo, slowest, wakes])
-}
-
-/// Opens a session of 10,000 events.
-pub(super) fn long_session(bench: &Bench<'_>) -> Result<Vec<Figure>> {
-    let mut first = Figure::of(Quantity::ms("interface, open 10,000 events, first frame", 80.0));
-    let mut memory = Figure::of(Quantity::mib("interface, memory with 10,000 events", 25.0));
-    let mut agent = bench.ready()?;
-    let (session, _) = open(&mut agent)?;
-    for _ in 0..TURNS {
-        bench.turn(&mut agent, &session, Script::Lookups)?;
-    }
-    drop(agent.client.request("session/close", &json!({ "sessionId": session }))?);
-    let mut empty = Window::start(agent.in_terminal(&[]))?;
-    empty.wait_for(STATUS, 0)?;
-    let before = empty.resident()?;
-    drop(empty);
-    for _ in 0..bench.runs.min(5) {
-        let mut window = Window::start(agent.in_terminal(&["--session", &session]))?;
-        first.add_time(window.wait_for(Script::Lookups.word(), 0)? - window.started);
-        window.listen(Duration::from_millis(500))?;
-        memory.add(window.resident()?.saturating_sub(before) as f64 / 1024.0);
-    }
-    Ok(vec![first, memory])
+    Ok(vec![first, opened, keys, watcher, idle, spinner, step])
 }
 
 /// Types the prompt of a script, without sending it.
@@ -93,4 +71,12 @@ fn say(window: &mut Window, script: Script) -> Result<()> {
     let last = script.word().chars().last().context("a script has a word")?;
     window.wait_for(&last.to_string(), from)?;
     window.listen(Duration::from_millis(50))
+}
+
+/// Sends the prompt of a script; returns where its output begins.
+fn send(window: &mut Window, script: Script) -> Result<usize> {
+    say(window, script)?;
+    let from = window.written.len();
+    window.keys("\r")?;
+    Ok(from)
 }

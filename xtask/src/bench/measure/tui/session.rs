@@ -1,0 +1,81 @@
+//! Long stored sessions.
+
+use super::super::super::child::Agent;
+use super::super::super::figure::{Figure, Quantity};
+use super::super::super::script::Script;
+use super::super::super::window::Window;
+use super::super::{Bench, open};
+use super::{SETTLED, STATUS};
+use anyhow::Result;
+use serde_json::json;
+use std::time::Duration;
+
+/// Turns of calls that produce a session of about 10,000 events.
+const TURNS: usize = 80;
+/// Opens the transcript.
+const TRANSCRIPT: &str = "\u{f}";
+/// How long a change of the size must last before the interface takes it.
+const RESIZE_PAUSE: Duration = Duration::from_millis(50);
+
+/// Measures a session of 10,000 events: opening it, searching in it and changing its size.
+pub(in super::super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let mut first = Figure::of(Quantity::ms("interface, open 10,000 events, first frame", 80.0));
+    let mut memory = Figure::of(Quantity::mib("… memory for it", 25.0));
+    let mut search = Figure::of(Quantity::ms("… first hit of a search in it", 30.0));
+    let mut resize = Figure::of(Quantity::ms("… change of the size in the transcript", 16.0));
+    let (agent, session, before) = stored(bench, TURNS)?;
+    for _ in 0..bench.runs.min(5) {
+        let mut window = Window::start(agent.in_terminal(&["--session", &session]))?;
+        first.add_time(window.wait_for(Script::Lookups.word(), 0)? - window.started);
+        window.wait_for(STATUS, 0)?;
+        window.listen(SETTLED)?;
+        memory.add(window.resident()?.saturating_sub(before) as f64 / 1024.0);
+
+        let from = window.written.len();
+        window.keys(TRANSCRIPT)?;
+        window.wait_for("q back", from)?;
+        window.keys("/bench:lookup")?;
+        window.listen(SETTLED)?;
+        let from = window.written.len();
+        let pressed = window.keys("s")?;
+        search.add_time(window.wait_for(&format!("of {TURNS}"), from)? - pressed);
+        window.keys("\r")?;
+        window.listen(SETTLED)?;
+
+        let from = window.written.len();
+        let resized = window.resize(100, 30)?;
+        let drawn = window.wait_for("q back", from)? - resized;
+        resize.add_time(drawn.saturating_sub(RESIZE_PAUSE));
+    }
+    Ok(vec![first, memory, search, resize])
+}
+
+/// Measures the memory of a session of 100,000 events.
+pub(in super::super) fn huge(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let mut first = Figure::of(Quantity::time("interface, open 100,000 events, first frame"));
+    let mut memory = Figure::of(Quantity::mib("… memory for it", 60.0));
+    let (agent, session, before) = stored(bench, 10 * TURNS)?;
+    for _ in 0..bench.runs.min(3) {
+        let mut window = Window::start(agent.in_terminal(&["--session", &session]))?;
+        first.add_time(window.wait_for(Script::Lookups.word(), 0)? - window.started);
+        window.listen(4 * SETTLED)?;
+        memory.add(window.resident()?.saturating_sub(before) as f64 / 1024.0);
+    }
+    Ok(vec![first, memory])
+}
+
+/// Stores a session of turns with calls; returns it with the memory in KiB of an interface whose
+/// session is empty.
+fn stored(bench: &Bench<'_>, turns: usize) -> Result<(Agent, String, u64)> {
+    let mut agent = bench.ready()?;
+    let (session, _) = open(&mut agent)?;
+    for _ in 0..turns {
+        bench.turn(&mut agent, &session, Script::Lookups)?;
+    }
+    drop(agent.client.request("session/close", &json!({ "sessionId": session }))?);
+    let mut empty = Window::start(agent.in_terminal(&[]))?;
+    empty.wait_for(STATUS, 0)?;
+    empty.listen(SETTLED)?;
+    let before = empty.resident()?;
+    Ok((agent, session, before))
+}
