@@ -54,7 +54,7 @@ impl FirstSetup<'_> {
     /// Why it was not stored.
     pub(crate) async fn choose(&self, model: &str) -> Result<String, String> {
         if model == pilot::ID {
-            return Ok("the pilot carries out its commands; /help lists what else there is".to_owned());
+            return Ok("the pilot answers; `tiller setup` sets a language model up".to_owned());
         }
         let provider = model.split('/').next().unwrap_or_default().to_owned();
         let wanted = ProviderSetup { provider, model: Some(model.to_owned()), ..ProviderSetup::default() };

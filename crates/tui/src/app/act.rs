@@ -18,6 +18,7 @@ impl App {
     pub fn input(&mut self, input: Input, now: Duration) -> Vec<Effect> {
         self.now = now;
         let effects = self.take(input);
+        self.show_ways();
         self.settle();
         effects
     }
@@ -243,6 +244,9 @@ impl App {
 
     /// Clears the draft; without one cancels the turn; without a turn quits when pressed twice.
     fn interrupt(&mut self, leaving: Option<Duration>) -> Vec<Effect> {
+        if self.finds_model() {
+            return vec![Effect::Quit];
+        }
         if !matches!(self.overlay, Overlay::None) {
             self.overlay = Overlay::None;
             return self.screen_of_overlay();

@@ -107,7 +107,7 @@ pub struct App {
     goes_on: bool,
     /// What is sent once the first session is open.
     first: FirstMessage,
-    /// The ways to a model, while the list of sessions is shown first.
+    /// The ways to a model, until there is a session.
     ways: Option<Vec<Way>>,
     /// Whether the command line leaves the choice of the first session to the user.
     choosing: bool,

@@ -39,8 +39,8 @@ pub struct Driver {
     host: Arc<dyn Host>,
     mailbox: Arc<Mailbox>,
     open: Option<Open>,
-    /// The first session that was chosen, if it was not opened because there was no model.
-    without_model: Option<SessionId>,
+    /// The first session, if one was chosen, that was not opened because there was no model.
+    without_model: Option<Option<SessionId>>,
     /// The session that is read while another process holds it.
     watched: Option<Watched>,
     prompts: HashMap<PromptId, oneshot::Sender<()>>,
@@ -120,7 +120,12 @@ impl Driver {
             return Self::panic(caught);
         }
         if let Request::Open(which) = request {
-            return self.open(which).await;
+            self.open(which).await;
+            // Only a session that is opened resets it.
+            if self.without_model.is_some() {
+                self.reply(Reply::Ways(self.host.ways().await));
+            }
+            return;
         }
         if let Request::TakeOver = request {
             return self.take_over().await;
@@ -316,9 +321,12 @@ impl Driver {
 
     /// Goes a step on the way to a model, where none is set up.
     async fn find_model(&mut self, request: Request) {
-        let chosen = self.without_model.clone();
+        let chosen = self.without_model.clone().flatten();
         let failed = match request {
-            Request::OpenAgain => return self.open(Which::First { chosen, take_over: false }).await,
+            Request::OpenAgain => {
+                self.open(Which::First { chosen, take_over: false }).await;
+                None
+            }
             Request::WaysOf(provider) => match self.host.ways_of(&provider).await {
                 Ok(ways) => return self.reply(Reply::Ways(ways)),
                 Err(error) => Some(error),
@@ -326,13 +334,16 @@ impl Driver {
             Request::TakeModel(id) => match self.host.take_model(&id).await {
                 Ok(done) => {
                     self.open(Which::First { chosen, take_over: false }).await;
-                    return self.reply(Reply::Done(done));
+                    self.reply(Reply::Done(done));
+                    None
                 }
                 Err(error) => Some(error),
             },
             _ => None,
         };
-        self.reply(Reply::Ways(self.host.ways().await));
+        if self.open.is_none() && self.watched.is_none() {
+            self.reply(Reply::Ways(self.host.ways().await));
+        }
         if let Some(error) = failed {
             self.reply(Reply::Failed(error));
         }
@@ -353,8 +364,8 @@ impl Driver {
             Ok(Opened { session, new }) => (session, new),
             Err(OpenError::Held { id, holder }) => return self.watch(id, holder, which).await,
             Err(OpenError::NoModel) => {
-                self.without_model = first;
-                return self.reply(Reply::Ways(self.host.ways().await));
+                self.without_model = Some(first);
+                return;
             }
             Err(OpenError::Failed(message)) => return self.reply(Reply::Failed(message)),
         };
@@ -434,6 +445,7 @@ impl Driver {
     /// Closes the open session: its turn is cancelled and settles.
     async fn leave(&mut self) {
         self.watched = None;
+        self.without_model = None;
         if let Some(open) = self.open.take() {
             open.session.close().await;
         }

@@ -209,9 +209,6 @@ impl App {
             return vec![Effect::Quit];
         }
         self.overlay = Overlay::None;
-        if let Some(ways) = self.ways.take() {
-            self.ways_found(ways);
-        }
         Vec::new()
     }
 

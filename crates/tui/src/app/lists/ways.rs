@@ -20,12 +20,21 @@ impl App {
         matches!(&self.overlay, Overlay::List(list) if matches!(list.rows, Rows::Ways(_)))
     }
 
-    /// Shows the ways to a model, once no session is being chosen.
+    /// Takes the ways to a model, and shows them unless a session is being chosen.
     pub(in crate::app) fn ways_found(&mut self, ways: Vec<Way>) {
-        if self.choosing && matches!(self.overlay, Overlay::List(_)) && !self.finds_model() {
-            self.ways = Some(ways);
+        self.ways = Some(ways);
+        if self.finds_model() {
+            self.overlay = Overlay::None;
+        }
+        self.show_ways();
+    }
+
+    /// Shows the ways to a model while there is no session and nothing else is shown.
+    pub(in crate::app) fn show_ways(&mut self) {
+        if self.session.is_some() || !matches!(self.overlay, Overlay::None) {
             return;
         }
+        let Some(ways) = self.ways.clone() else { return };
         if self.options.screen == Screen::Plain {
             self.plain.hint("no model is set up; begin with one of these:");
         }

@@ -103,6 +103,18 @@ fn closing_the_ways_quits() {
 }
 
 #[test]
+fn what_is_looked_at_meanwhile_leads_back_to_the_ways() {
+    let mut person = person(Screen::Inline);
+    person.reply(Reply::Ways(nothing_found()));
+    for (there, back) in [(Key::ctrl('o'), Key::ctrl('o')), (Key::ctrl('t'), Key::plain(KeyCode::Esc))] {
+        person.press(there);
+        assert!(!person.live().contains("▸ the pilot"));
+        person.press(back);
+        assert!(person.live().contains("▸ the pilot"), "{}", person.live());
+    }
+}
+
+#[test]
 fn the_list_of_sessions_comes_before_the_ways() {
     let mut person = Person::without_session(Screen::Inline, (80, 24), FirstMessage::default());
     let effects = person.app.choose_session();
