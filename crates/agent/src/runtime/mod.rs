@@ -376,8 +376,8 @@ impl Runtime {
     }
 
     /// Returns a page of a session's stored events after number `after`, sanitised for display, and
-    /// the number of its last event; an empty page and `after` if there are no more. Another process
-    /// may be writing them.
+    /// the number of its last event; an empty page and `after` if there are no more. Another
+    /// process may be writing them.
     pub async fn shown_after(
         &self,
         id: &SessionId,

@@ -32,8 +32,8 @@ pub trait SessionStore: Send + Sync {
     /// another process is [`StoreError::Held`] unless `take_over` is set.
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError>;
 
-    /// Returns the live process that holds a session, if it is another one; `None` also if the store
-    /// does not tell.
+    /// Returns the live process that holds a session, if it is another one; `None` also if the
+    /// store does not know.
     async fn holder(&self, _id: &SessionId) -> Result<Option<LeaseHolder>, StoreError> {
         Ok(None)
     }

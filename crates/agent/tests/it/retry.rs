@@ -14,7 +14,7 @@ fn busy() -> ModelError {
     ModelError::Overloaded("the provider is busy; wait a little".to_owned())
 }
 
-/// Returns the messages of the last request, without briefings: who said what.
+/// Returns the messages of the last request, without briefings, each with its sender.
 fn sent(model: &FakeModel) -> Vec<String> {
     let requests = model.requests();
     let said = |message: &Message| match message {

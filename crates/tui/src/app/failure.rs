@@ -1,7 +1,7 @@
 //! A turn that failed can be tried again: by a key, as long as nothing else was asked.
 //!
-//! What the user types belongs to the message. So a letter that is bound to the action is typed like
-//! any other, and acts only if it is the whole message when Enter sends it.
+//! What the user types belongs to the message. So a letter that is bound to the action is typed
+//! like any other, and acts only if it is the whole message when Enter sends it.
 
 use super::{App, effect::Effect, work::Drawing};
 use crate::{

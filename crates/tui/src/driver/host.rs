@@ -53,7 +53,8 @@ pub trait Host: Send + Sync {
     fn cwd(&self) -> &AbsPath;
 
     /// Opens the session that the command line asks for, or the one that the user chose for it,
-    /// with what the flags change. `take_over` takes it over from another process, as the flag does.
+    /// with what the flags change. `take_over` takes it over from another process, as the flag
+    /// does.
     async fn open_first(
         &self,
         chosen: Option<SessionId>,

@@ -3,7 +3,7 @@
 use super::{Model, open_model, open_with, tmux::Tmux};
 use serde_json::Value;
 
-/// Returns how often the user said a text, in a request to the model.
+/// Returns how often a text is in the messages of the user, in a request to the model.
 fn said(request: &Value, text: &str) -> usize {
     let messages = request["messages"].as_array().unwrap().iter();
     messages.filter(|message| message["role"] == "user" && message.to_string().contains(text)).count()
