@@ -181,6 +181,8 @@ impl App {
             Action::Agents => {
                 self.overlay = match self.overlay {
                     Overlay::Work(_) => Overlay::None,
+                    // Without a session there is neither a plan nor a subagent.
+                    _ if self.session.is_none() => return Vec::new(),
                     _ => Overlay::Work(0),
                 };
                 return Vec::new();
