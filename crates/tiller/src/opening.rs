@@ -6,8 +6,8 @@ use crate::{
     sessions,
 };
 use agent::{
-    CreateSession, ListQuery, OpenSession, Runtime, SessionError, SessionHandle, SessionId, StoreError,
-    Surface,
+    CreateSession, LeaseHolder, ListQuery, OpenSession, Runtime, SessionError, SessionHandle, SessionId,
+    StoreError, Surface,
 };
 use std::sync::Arc;
 use system::AbsPath;
@@ -69,6 +69,8 @@ pub(crate) enum OpeningError {
         id: SessionId,
         /// Who holds it, and what to do.
         message: String,
+        /// The process.
+        holder: LeaseHolder,
     },
     /// Anything else.
     #[error(transparent)]
@@ -171,8 +173,10 @@ impl Opening {
             Err(SessionError::Store(StoreError::NotFound(_))) => {
                 return Err(sessions::not_found(runtime, &id).await.into());
             }
-            Err(SessionError::Store(error @ StoreError::Held { .. })) => {
-                return Err(OpeningError::Held { id, message: error.to_string() });
+            Err(SessionError::Store(StoreError::Held { session, holder })) => {
+                let message =
+                    StoreError::Held { session: session.clone(), holder: holder.clone() }.to_string();
+                return Err(OpeningError::Held { id: session, message, holder });
             }
             Err(error) => return Err(error.into()),
         };
@@ -211,6 +215,10 @@ impl Opening {
             servers: Vec::new(),
         };
         let session = runtime.create(new, |_| surface).await?;
+        // A model that was chosen after the start is no setting of the process.
+        if let Some(model) = self.overrides.model.as_ref().filter(|model| **model != session.state().model) {
+            session.set_model(model).await?;
+        }
         // The other flags are settings of the process, with which every new session begins.
         if let Some(effort) = self.overrides.effort {
             session.set_effort(Some(effort)).await?;

@@ -57,6 +57,12 @@ pub const MESSAGE_BYTES: usize = 4_096;
 /// The events that may wait for the terminal before a stored session is read on.
 pub const MAILBOX_LETTERS: usize = 4_096;
 
+/// How often the events of a session are read that another process holds.
+pub const WATCH_PAUSE: Duration = Duration::from_secs(1);
+
+/// Characters of a host's name that are shown.
+pub const HOST_CHARS: usize = 32;
+
 /// The most sessions that a list of sessions holds.
 pub const SESSIONS_LISTED: usize = 1_000;
 /// Cells between two tab stops.

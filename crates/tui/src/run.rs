@@ -146,7 +146,7 @@ fn show(
             watched: None,
         };
         screen.app.set_today(today());
-        screen.request(Request::Open(Which::First(None)));
+        screen.request(Request::Open(Which::First { chosen: None, take_over: false }));
         if start.choose {
             let effects = screen.app.choose_session();
             screen.perform(effects).await;
@@ -299,6 +299,17 @@ impl ScreenLoop<'_> {
                         self.quitting = true;
                     }
                     self.app.edited(edited);
+                }
+                Effect::SetUp => {
+                    self.terminal.pause();
+                    let done = self.host.set_up().await;
+                    if self.terminal.resume().is_err() {
+                        self.quitting = true;
+                    }
+                    if let Err(error) = done {
+                        self.app.fail(&error);
+                    }
+                    self.request(Request::OpenAgain);
                 }
                 Effect::Screen(screen) => {
                     if !self.terminal.set_screen(screen) {

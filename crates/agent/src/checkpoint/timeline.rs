@@ -116,7 +116,9 @@ impl Timeline {
             .map(|(turn, mut files)| {
                 files.sort();
                 files.dedup();
-                Checkpoint { turn, prompt: self.prompts.get(&turn).cloned().unwrap_or_default(), files }
+                // A turn that tries another one again has the prompt of that one.
+                let prompt = self.prompts.range(..=turn).next_back().map(|(_, prompt)| prompt.clone());
+                Checkpoint { turn, prompt: prompt.unwrap_or_default(), files }
             })
             .collect()
     }

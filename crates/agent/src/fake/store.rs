@@ -242,6 +242,16 @@ impl SessionStore for MemoryStore {
         Ok(Lease { session: id.clone(), epoch: held.epoch })
     }
 
+    async fn holder(&self, id: &SessionId) -> Result<Option<LeaseHolder>, StoreError> {
+        let mut state = self.lock();
+        let held = state.held(id)?;
+        match self.refuse_while_held(held) {
+            Ok(()) => Ok(None),
+            Err(StoreError::Held { holder, .. }) => Ok(Some(holder)),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         let mut state = self.lock();
         if let Ok(held) = state.held(&lease.session)

@@ -77,6 +77,10 @@ pub(crate) struct Conversation {
     turn: Option<TurnId>,
     /// The last entry of the running turn.
     last: Last,
+    /// The last prompt that went to the model.
+    prompt: Option<MessageId>,
+    /// Whether the last turn with that prompt failed.
+    failed: bool,
     /// The last response, while some of its calls have no result.
     pending: Option<Pending>,
     /// Calls that began and were not settled: those of the last response and the nested calls they
@@ -84,6 +88,15 @@ pub(crate) struct Conversation {
     begun: BTreeMap<ToolCallId, (String, ToolStatus)>,
     /// The locations of calls that have not ended.
     places: HashMap<ToolCallId, Vec<AbsPath>>,
+}
+
+/// A prompt whose turn failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unanswered {
+    /// Its message.
+    pub(crate) message: MessageId,
+    /// Its text.
+    pub(crate) text: String,
 }
 
 /// What a response without a model answers.
@@ -121,15 +134,16 @@ impl Conversation {
                 self.turn = Some(turn.clone());
                 self.last = Last::Beginning;
             }
-            SessionEvent::UserMessage { content, .. } => self.take_message(content),
+            SessionEvent::UserMessage { id, content } => self.take_message(id, content),
             SessionEvent::ModelResponse(response) => self.take_response(response),
             SessionEvent::ToolCall(update) => {
                 self.take_call(update);
                 self.ended = update.status.filter(|status| status.is_final()).map(|_| update.id.clone());
             }
             SessionEvent::Tasks(tasks) => self.take_tasks(tasks, ended),
-            SessionEvent::TurnEnded { .. } => {
+            SessionEvent::TurnEnded { end, .. } => {
                 self.settle();
+                self.failed |= matches!(end, TurnEnd::Failed(_)) && !matches!(self.last, Last::Command(_));
                 self.turn = None;
                 self.last = Last::Other;
             }
@@ -175,14 +189,18 @@ impl Conversation {
         }
     }
 
-    fn take_message(&mut self, content: &[Content]) {
+    fn take_message(&mut self, id: &MessageId, content: &[Content]) {
         self.settle();
         self.messages += 1;
         // A message sent to a running turn goes to the model, even if it looks like a command.
         let command = commands::of(content)
             .filter(|command| matches!(self.last, Last::Beginning) && !command.asks_model());
         match command {
-            None => self.push_prompt(content),
+            None => {
+                self.push_prompt(content);
+                self.prompt = Some(id.clone());
+                self.failed = false;
+            }
             Some(command) => {
                 // A compaction that the user asks for is tried regardless of earlier failures.
                 if matches!(command, commands::Action::Compact(_)) {
@@ -263,6 +281,7 @@ impl Conversation {
             self.push_prompt(&content);
             self.last = Last::Other;
         }
+        self.failed = false;
         self.answered.insert(response.model.clone());
         self.fill.answered(self.history.messages().len());
         self.pending = Some(Pending { response: response.clone(), results: HashMap::new() });
@@ -367,6 +386,13 @@ impl Conversation {
 impl Conversation {
     pub(crate) fn history(&self) -> &History {
         &self.history
+    }
+
+    /// Returns the last prompt if its turn failed, or broke off without an end.
+    pub(crate) fn unanswered(&self) -> Option<Unanswered> {
+        let broke_off = self.turn.is_some() && !matches!(self.last, Last::Command(_));
+        let message = self.prompt.clone().filter(|_| self.failed || broke_off)?;
+        Some(Unanswered { message, text: self.history.last_prompt_text() })
     }
 
     /// Returns the fixed beginning of the requests to a model, once it is settled.

@@ -60,10 +60,27 @@ impl History {
         (0..end).filter_map(|at| self.message_at(at)).collect()
     }
 
+    /// Returns whether the last message is an answer without calls.
+    pub(crate) fn ends_with_answer(&self) -> bool {
+        matches!(self.messages.last(), Some(Message::Assistant(answer)) if !answer.has_calls())
+    }
+
     /// Returns the last prompt of the user if it is before the message at `end`, else `None`.
     pub(crate) fn last_prompt_before(&self, end: usize) -> Option<Message> {
         let last = (0..self.messages.len()).rfind(|at| self.is_prompt(*at))?;
         if last < end { self.message_at(last) } else { None }
+    }
+
+    /// Returns the texts of the last prompt of the user, in lines.
+    pub(crate) fn last_prompt_text(&self) -> String {
+        let Some(Message::User(content)) = self.last_prompt_before(self.messages.len()) else {
+            return String::new();
+        };
+        let text = |item: Content| match item {
+            Content::Text(text) => Some(text),
+            _ => None,
+        };
+        content.into_iter().filter_map(text).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns a message without its briefings; `None` if it consists of a briefing only.

@@ -69,6 +69,7 @@ pub fn commands() -> &'static [SlashCommand] {
         hinted("tasks", "List the tasks, or remove all of them", "clear"),
         command("agents", "The subagents of this session, as a tree"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
+        command("retry", "Ask the model again after a turn that failed"),
         command("help", "List the commands"),
     ];
     COMMANDS
@@ -105,6 +106,8 @@ pub(crate) enum Action {
     ListTasks,
     ClearTasks,
     Agents,
+    /// Asks again what the last turn left unanswered, if it failed.
+    Retry,
     Help,
 }
 
@@ -179,6 +182,7 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("usage", "") => Action::Usage,
         ("skills", "") => Action::Skills,
         ("agents", "") => Action::Agents,
+        ("retry", "") => Action::Retry,
         ("help", "") => Action::Help,
         (name, "") => {
             let permission_mode = name.parse().map(Action::PermissionMode);
@@ -314,6 +318,8 @@ mod tests {
             ("/rename", Some(Action::Rename(String::new()))),
             ("/skills", Some(Action::Skills)),
             ("/review", None),
+            ("/retry", Some(Action::Retry)),
+            ("/retry it", None),
             ("/tasks", Some(Action::ListTasks)),
             ("/tasks clear", Some(Action::ClearTasks)),
             ("/tasks-clear", Some(Action::ClearTasks)),

@@ -7,9 +7,9 @@ mod start;
 pub(crate) mod task;
 
 use crate::{
-    Checkpoint, ClientServer, Glance, Lease, ListQuery, Memories, Models, NewSession, PermissionMode,
-    RuntimeOptions, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
-    SessionPage, SessionRecord, SessionState, SessionStore, StoreError, Surface, ToolProviders,
+    Checkpoint, ClientServer, Glance, Lease, LeaseHolder, ListQuery, Memories, Models, NewSession,
+    PermissionMode, RuntimeOptions, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle,
+    SessionId, SessionPage, SessionRecord, SessionState, SessionStore, StoreError, Surface, ToolProviders,
     checkpoint::Timeline,
     client::display,
     client::pages::EventPages,
@@ -303,15 +303,9 @@ impl Runtime {
             }
         };
         let state = SessionState {
-            mode: record.controls.mode,
             permission_mode: tighter(record.controls.permission_mode, settings.seen().start.permission_mode),
-            model: record.controls.model,
-            effort: record.controls.effort,
-            title: record.title,
-            branch: record.branch,
             additional_directories,
-            sandbox: String::new(),
-            busy: false,
+            ..record.state()
         };
         let surface = attach(&record.id);
         // The user may have chosen the stored modes, so they do not follow the settings.
@@ -387,6 +381,25 @@ impl Runtime {
     /// Returns a session's stored events up to number `until`, sanitised for display, in pages.
     pub fn shown_events(&self, id: &SessionId, until: u64) -> EventPages {
         EventPages::new(self.store.clone(), id.clone(), until)
+    }
+
+    /// Returns a page of a session's stored events after number `after`, sanitised for display, and
+    /// the number of its last event; an empty page and `after` if there are no more. Another
+    /// process may be writing them.
+    pub async fn shown_after(
+        &self,
+        id: &SessionId,
+        after: u64,
+    ) -> Result<(Vec<SessionEvent>, u64), StoreError> {
+        let stored = self.events(id, after).await?;
+        let last = stored.last().map_or(after, |(number, _)| *number);
+        let cleaner = display::Cleaner::default();
+        Ok((stored.into_iter().map(|(_, event)| cleaner.event(event)).collect(), last))
+    }
+
+    /// Returns the live process that holds a session, if it is another one.
+    pub async fn holder(&self, id: &SessionId) -> Result<Option<LeaseHolder>, StoreError> {
+        self.store.holder(id).await
     }
 
     /// Calls `each` with every stored event of a session, in order, sanitised for display.

@@ -49,9 +49,20 @@ pub struct SessionStart {
     pub permission_mode: PermissionMode,
     /// The model; the default of [`Models`](crate::Models) when `None`.
     pub model: Option<String>,
+    /// The models with which a session goes on, in this order: each when the provider of the one
+    /// before it fails.
+    pub models_in_order: Vec<String>,
     /// The models of subagents by depth, from depth 1; a missing or empty entry is the model of the
     /// agent that requested the subagent.
     pub subagent_models: Vec<Option<String>>,
+}
+
+impl SessionStart {
+    /// Returns the model that follows another in [`SessionStart::models_in_order`].
+    pub(crate) fn model_after(&self, model: &str) -> Option<&str> {
+        let at = self.models_in_order.iter().position(|known| known == model)?;
+        self.models_in_order.get(at + 1).map(String::as_str)
+    }
 }
 
 /// What needs approval, and what is denied.

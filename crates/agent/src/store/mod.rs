@@ -6,7 +6,7 @@ pub(crate) mod timed;
 
 use crate::{
     ContentHash, Cost, Effort, Memories, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent,
-    SessionId,
+    SessionId, SessionState,
 };
 use async_trait::async_trait;
 use std::{fmt, sync::Arc};
@@ -31,6 +31,12 @@ pub trait SessionStore: Send + Sync {
     /// Acquires the lease of a session if it is free or its holder is gone. A live holder in
     /// another process is [`StoreError::Held`] unless `take_over` is set.
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError>;
+
+    /// Returns the live process that holds a session, if it is another one; `None` also if the
+    /// store does not know.
+    async fn holder(&self, _id: &SessionId) -> Result<Option<LeaseHolder>, StoreError> {
+        Ok(None)
+    }
 
     /// Releases a lease. Releasing a lost lease is not an error.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
@@ -137,6 +143,23 @@ pub struct SessionRecord {
     pub last_seq: u64,
     /// Whether it is archived.
     pub archived: bool,
+}
+
+impl SessionRecord {
+    /// Returns the state of the session while no task runs it.
+    pub fn state(&self) -> SessionState {
+        SessionState {
+            mode: self.controls.mode,
+            permission_mode: self.controls.permission_mode,
+            model: self.controls.model.clone(),
+            effort: self.controls.effort,
+            title: self.title.clone(),
+            branch: self.branch.clone(),
+            additional_directories: self.additional_directories.clone(),
+            sandbox: String::new(),
+            busy: false,
+        }
+    }
 }
 
 /// What can be chosen for a session.

@@ -1,9 +1,9 @@
 //! A store with timeouts: an operation that takes too long fails.
 
 use crate::{
-    ContentHash, Lease, ListQuery, Memories, Memory, MemoryChange, MemoryId, MemoryQuery, NewMemory,
-    NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
-    StoreError, Stored, limits::STORE_WAIT,
+    ContentHash, Lease, LeaseHolder, ListQuery, Memories, Memory, MemoryChange, MemoryId, MemoryQuery,
+    NewMemory, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord,
+    SessionStore, StoreError, Stored, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -35,6 +35,10 @@ impl SessionStore for TimedStore {
 
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         timed(self.0.acquire(id, take_over)).await
+    }
+
+    async fn holder(&self, id: &SessionId) -> Result<Option<LeaseHolder>, StoreError> {
+        timed(self.0.holder(id)).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {

@@ -42,6 +42,11 @@ impl Turn<'_> {
             () = self.cancel.cancelled() => {}
             () = self.session.toolbox().sources().refresh() => {}
         }
+        if let Some(Action::Retry) = commands::of(&content)
+            && let Some(unanswered) = self.session.conversation().unanswered()
+        {
+            return self.retry(turn, unanswered, recorded).await;
+        }
         let content = {
             let state = self.controls.state();
             let attaching = self.attach_links(content.clone(), &state);

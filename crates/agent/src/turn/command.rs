@@ -93,6 +93,7 @@ impl Turn<'_> {
                     format!("Cleared {count} tasks.")
                 }
             },
+            Action::Retry => "Nothing was asked again: the last turn did not fail.".to_owned(),
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
         let stop = self.answer_locally(text);

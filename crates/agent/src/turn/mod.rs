@@ -6,6 +6,7 @@
 //! calls the model (`answer`) and runs the calls of its answer (`calls`).
 
 mod admit;
+mod again;
 mod answer;
 mod answer_items;
 mod calls;
@@ -144,7 +145,13 @@ impl Turn<'_> {
             Admitted::Answered(stop) => return Ok(stop),
         };
         loop {
-            let ended = self.round(&prompt).await?;
+            let ended = match self.round(&prompt).await {
+                Err(error) => {
+                    self.fail_over(error).await?;
+                    continue;
+                }
+                Ok(ended) => ended,
+            };
             if let Some(stop) = self.pursue(ended).await? {
                 return Ok(stop);
             }

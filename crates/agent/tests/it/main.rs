@@ -22,6 +22,7 @@ mod prefix;
 mod recording;
 mod replay;
 mod restart;
+mod retry;
 mod rewind;
 mod settings;
 mod settling;

@@ -132,12 +132,12 @@ impl Peer {
         let any = |words: &[&str]| words.iter().any(|word| kind.contains(word) || lower.contains(word));
         if any(OVERFLOW) {
             return Failure::permanent(ModelError::ContextOverflow(format!(
-                "the conversation is too long for {model}: {explanation}"
+                "the conversation is too long for {model}: {explanation}; shorten it with /compact or choose a model with a larger context"
             )));
         }
         if any(&["insufficient_quota", "billing", "credit balance"]) {
             return Failure::permanent(ModelError::BadRequest(format!(
-                "{provider} refused the request{number}: the account has no credit left: {explanation}"
+                "{provider} refused the request{number}: the account has no credit left: {explanation}; add credit or choose another model"
             )));
         }
         match status {
@@ -166,7 +166,7 @@ impl Peer {
                 "{url} redirects{number}, which no model API does; check the base URL of {provider}"
             ))),
             Some(status @ 400..500) if status != 408 => Failure::permanent(ModelError::BadRequest(format!(
-                "{provider} refused the request to {model}{number}: {explanation}"
+                "{provider} refused the request to {model}{number}: {explanation}; change the request or choose another model"
             ))),
             _ if any(&["overloaded", "rate_limit", "rate limit", "too many requests", "slow_down"]) => {
                 Failure::transient(ModelError::Overloaded(format!(
@@ -175,12 +175,12 @@ impl Peer {
             }
             None if any(&["invalid_request", "invalid_prompt", "not_found", "bad_request"]) => {
                 Failure::permanent(ModelError::BadRequest(format!(
-                    "{provider} refused the request to {model}: {explanation}"
+                    "{provider} refused the request to {model}: {explanation}; change the request or choose another model"
                 )))
             }
-            _ => {
-                Failure::transient(ModelError::Transport(format!("{provider} failed{number}: {explanation}")))
-            }
+            _ => Failure::transient(ModelError::Transport(format!(
+                "{provider} failed{number}: {explanation}; try again or choose another model"
+            ))),
         }
     }
 }

@@ -59,6 +59,9 @@ pub(super) async fn refuses_while_another_holds(Fixture { store, other }: Fixtur
         matches!(&refused, Err(StoreError::Held { session, holder }) if *session == held.session && holder.pid > 0 && !holder.host.is_empty() && holder.since.ends_with('Z')),
         "{refused:?}"
     );
+    let holder = store.holder(&held.session).await.expect("told").expect("another one holds it");
+    assert!(matches!(&refused, Err(StoreError::Held { holder: named, .. }) if *named == holder));
+    assert_eq!(other.holder(&held.session).await, Ok(None), "it is no other one");
     // Reading needs no lease, and the refusal changed nothing.
     assert_eq!(store.events(&held.session, 0, 10).await, Ok(vec![(1, user_message("1"))]));
     assert_eq!(other.append(&held, vec![user_message("2")]).await, Ok(2));

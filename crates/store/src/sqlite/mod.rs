@@ -34,8 +34,8 @@ pub use salvage::{CutSession, Salvaged};
 
 use crate::{limits::EVENT_BYTES, stored};
 use agent::{
-    ContentHash, Lease, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
-    SessionPage, SessionRecord, SessionStore, StoreError, searched_text,
+    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionEvent,
+    SessionId, SessionPage, SessionRecord, SessionStore, StoreError, searched_text,
 };
 use async_trait::async_trait;
 use database::Database;
@@ -146,6 +146,17 @@ impl SessionStore for SqliteStore {
                 acquired => acquired.inspect(|_| vanished.reopened(&id)).map(Ok),
             };
         self.writer.call(acquire).await?
+    }
+
+    async fn holder(&self, id: &SessionId) -> Result<Option<LeaseHolder>, StoreError> {
+        let (id, holder_lock) = (id.clone(), Arc::clone(&self.holder_lock));
+        let holder =
+            move |connection: &Connection| match lease::refuse_while_held(connection, &id, &holder_lock) {
+                Ok(()) => Ok(None),
+                Err(StoreError::Held { holder, .. }) => Ok(Some(holder)),
+                Err(error) => Err(error),
+            };
+        self.reader.call(holder).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {

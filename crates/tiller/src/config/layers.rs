@@ -18,6 +18,8 @@ use system::AbsPath;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flags {
     pub(crate) model: Option<String>,
+    /// The models with which sessions go on when a provider fails, in order.
+    pub(crate) models_in_order: Vec<String>,
     pub(crate) mode: Option<Mode>,
     pub(crate) permission_mode: Option<PermissionMode>,
     pub(crate) prompt: PromptFlags,
@@ -203,6 +205,7 @@ fn apply_each(
 }
 
 fn apply_flags(options: &mut Options, flags: Flags) {
+    options.session.models_in_order = flags.models_in_order;
     if let Some(model) = flags.model {
         options.session.model = Some(model);
     }

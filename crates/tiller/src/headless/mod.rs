@@ -16,7 +16,6 @@ use crate::{
 };
 use agent::{
     Content, Goal, GoalStatus, PromptOutcome, Runtime, SessionEvent, SessionHandle, StopReason, Surface,
-    TurnError,
 };
 use anyhow::{Context, Result};
 use client::{HeadlessClient, SharedOutput, with};
@@ -52,8 +51,6 @@ pub(crate) struct Ask {
     pub(crate) images: Vec<Content>,
     /// What the last answer must look like.
     pub(crate) schema: Option<AnswerSchema>,
-    /// The models to use when the first fails, in order.
-    pub(crate) other_models: Vec<String>,
 }
 
 /// What a run prints.
@@ -170,7 +167,7 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
     let started = Instant::now();
     let mut prompt = vec![Content::text(run.ask.prompt.clone())];
     prompt.extend(run.ask.images.iter().cloned());
-    let (mut outcome, mut ended_by) = match with_fail_over(session, run, prompt).await? {
+    let (mut outcome, mut ended_by) = match run_prompt(session, run, prompt).await? {
         PromptResult::Outcome(outcome, ended_by) => (outcome, ended_by),
         PromptResult::Unsettled(exit) => return Ok(unsettled(output, exit)),
     };
@@ -258,21 +255,6 @@ enum PromptResult {
 fn unsettled(output: &SharedOutput, exit: Exit) -> Exit {
     let waited = format!("the cancelled turn did not settle in {} s", limits::SETTLE.as_secs());
     unfinished(output, exit, &waited)
-}
-
-/// Runs the prompt with the session's model; when its provider fails, with the next of the list.
-async fn with_fail_over(session: &SessionHandle, run: &Run, prompt: Vec<Content>) -> Result<PromptResult> {
-    let mut others = run.ask.other_models.iter();
-    loop {
-        let error = match run_prompt(session, run, prompt.clone()).await {
-            Ok(result) => return Ok(result),
-            Err(error) => error,
-        };
-        let provider_failed = error.downcast_ref().is_some_and(TurnError::is_of_provider);
-        let Some(next) = others.next().filter(|_| provider_failed) else { return Err(error) };
-        crate::screen::note(&format!("tiller: {}: {error:#}; trying {next}", session.state().model));
-        session.set_model(next).await?;
-    }
 }
 
 /// Runs the prompt to its end. A signal, the time limit or a failed stdout cancels it, and it gets

@@ -15,14 +15,15 @@ use crate::{
     secrets::Values,
     settings::Settings,
     settings_commands::SettingsContext,
-    setup, themes,
+    setup::{self, FirstSetup},
+    themes, wiring,
 };
 use agent::{Runtime, SessionId, Surface};
 use async_trait::async_trait;
 use std::{
     collections::HashMap,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -31,7 +32,7 @@ use tui::{
     composer::Entry,
     driver::{
         host::{Clip, Host, OpenError, Opened},
-        reply::Attachment,
+        reply::{Attachment, Way},
     },
     settings::{ListedTheme, SettingsRead},
 };
@@ -47,6 +48,8 @@ pub(super) struct TerminalHost {
     /// The first session, and its id if it is stored.
     pub(super) opening: Opening,
     pub(super) stored: Option<SessionId>,
+    /// The model that the user took, where none was set up.
+    pub(super) taken: Mutex<Option<String>>,
 }
 
 /// The settings, which the interface reads again while it runs.
@@ -65,6 +68,13 @@ impl TerminalHost {
     /// Formats an error for the user, without its secrets.
     fn shown(&self, error: &anyhow::Error) -> String {
         self.environment.redactor().shown(&format!("{error:#}"))
+    }
+
+    /// Performs a part of the set-up with the settings as they are now.
+    async fn with_setup<T>(&self, part: impl AsyncFnOnce(FirstSetup<'_>) -> T) -> Result<T, String> {
+        let snapshot = self.followed.settings.read(&self.cwd).await.map_err(|error| format!("{error:#}"))?;
+        let setup = FirstSetup { options: &snapshot.options, environment: &self.environment, cwd: &self.cwd };
+        Ok(part(setup).await)
     }
 
     fn path(&self, given: &str) -> Result<AbsPath, String> {
@@ -88,13 +98,55 @@ impl Host for TerminalHost {
         &self.cwd
     }
 
-    async fn open_first(&self, chosen: Option<SessionId>, surface: Surface) -> Result<Opened, OpenError> {
+    async fn open_first(
+        &self,
+        chosen: Option<SessionId>,
+        take_over: bool,
+        surface: Surface,
+    ) -> Result<Opened, OpenError> {
         let stored = chosen.or_else(|| self.stored.clone());
         let new = stored.is_none();
-        match self.opening.open(&self.runtime, &self.cwd, stored, surface).await {
+        let mut opening = self.opening.clone();
+        opening.take_over |= take_over;
+        if let Some(model) = self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            opening.overrides.model = Some(model);
+        }
+        match opening.open(&self.runtime, &self.cwd, stored, surface).await {
             Ok(session) => Ok(Opened { session, new }),
-            Err(OpeningError::Held { id, message }) => Err(OpenError::Held { id, message }),
+            Err(OpeningError::Held { id, holder, .. }) => Err(OpenError::Held { id, holder }),
+            Err(OpeningError::NoModel) => Err(OpenError::NoModel),
             Err(error) => Err(OpenError::Failed(format!("{:#}", error.into_failure()))),
+        }
+    }
+
+    async fn ways(&self) -> Vec<Way> {
+        match self.with_setup(async |setup| setup.ways().await).await {
+            Ok(ways) => ways,
+            Err(problem) => {
+                tracing::warn!("the settings cannot be used: {problem}");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn ways_of(&self, provider: &str) -> Result<Vec<Way>, String> {
+        self.with_setup(async |setup| setup.models_of(provider).await).await?
+    }
+
+    async fn take_model(&self, id: &str) -> Result<String, String> {
+        let done = self.with_setup(async |setup| setup.choose(id).await).await??;
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
+        Ok(done)
+    }
+
+    async fn set_up(&self) -> Result<(), String> {
+        let Some(command) = wiring::command(&["setup"]) else {
+            return Err("this program cannot start itself; run `tiller setup`".to_owned());
+        };
+        match system::run_in_foreground(&command) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("nothing was set up".to_owned()),
+            Err(error) => Err(format!("`tiller setup` did not start: {error}")),
         }
     }
 

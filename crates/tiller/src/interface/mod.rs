@@ -24,7 +24,7 @@ use anyhow::Result;
 use host::{Followed, TerminalHost};
 use panics::Panics;
 use settings::InterfaceFlags;
-use std::sync::{Arc, atomic::AtomicBool};
+use std::sync::{Arc, Mutex, atomic::AtomicBool};
 use system::AbsPath;
 use tui::{
     app::FirstMessage,
@@ -54,8 +54,8 @@ pub(crate) struct InterfaceOptions {
 /// What the interface is connected to.
 pub(crate) struct Connected<'a> {
     pub(crate) app: &'a App,
-    pub(crate) options: &'a Options,
     pub(crate) settings: &'a Arc<Settings>,
+    pub(crate) options: &'a Options,
     pub(crate) cwd: &'a AbsPath,
     pub(crate) environment: &'a Environment,
 }
@@ -90,6 +90,7 @@ pub(crate) async fn run(
         runtime: Arc::clone(&runtime),
         opening: options.session,
         stored,
+        taken: Mutex::default(),
     };
     let (panics, messages) = Panics::keep();
     let start = Start {

@@ -43,6 +43,8 @@ pub(crate) struct Options {
 pub(crate) struct SessionDefaults {
     /// The model of new sessions; the first available one if `None`.
     pub(crate) model: Option<String>,
+    /// The models with which a session goes on, each when the provider of the one before it fails.
+    pub(crate) models_in_order: Vec<String>,
     /// The models of subagents at depth 1 and 2; that of the requesting agent if `None`.
     pub(crate) subagent_models: [Option<String>; 2],
     pub(crate) mode: Mode,

@@ -1,21 +1,21 @@
 //! The questions of `tiller setup` on a terminal.
 
-use super::{Found, ProviderSetup, key, trial::Models};
+use super::{
+    Found, ProviderSetup, key,
+    ready::{OFFERED_MODELS, ReadyFrom, ready},
+    trial::Models,
+};
 use crate::{
-    address::without_credentials,
     options::{Options, Secret},
     question::{self, say},
 };
 use ::providers::{KNOWN_PROVIDERS, KnownProvider, known_provider};
 use anyhow::{Result, bail};
 
-/// The number of models that are offered by number.
-const OFFERED_MODELS: usize = 12;
-
 /// A choice of the first question.
 enum Choice {
-    /// A model that a server on this machine offers.
-    Local(String),
+    /// What can be taken at once.
+    Ready(ReadyFrom),
     /// A provider of this name.
     Provider(String),
     /// More known vendors.
@@ -35,18 +35,8 @@ pub(super) enum Proof {
 /// Asks for a provider, or for a model on this machine.
 pub(super) fn provider(options: &Options, found: &Found) -> Result<ProviderSetup> {
     let mut choices: Vec<(String, Choice)> = Vec::new();
-    for id in found.local.iter().take(OFFERED_MODELS) {
-        choices.push((format!("{id}: on this machine, no key needed"), Choice::Local(id.clone())));
-    }
-    for known in &found.keys {
-        let text = format!("{}: its key is in {}", known.label, known.key_variable);
-        choices.push((text, Choice::Provider(known.name.to_owned())));
-    }
-    for (name, provider) in &options.providers.custom {
-        if !found.keys.iter().any(|known| known.name == name) {
-            let address = provider.base_url.as_deref().map(without_credentials).unwrap_or_default();
-            choices.push((format!("{name}: {address}"), Choice::Provider(name.clone())));
-        }
+    for way in ready(options, found) {
+        choices.push((format!("{}: {}", way.name, way.about), Choice::Ready(way.from)));
     }
     let known = |known: &&KnownProvider| !found.keys.iter().any(|found| found.name == known.name);
     for vendor in
@@ -65,8 +55,10 @@ pub(super) fn provider(options: &Options, found: &Found) -> Result<ProviderSetup
     let chosen = question::choose("Which model provider?", &texts, Some(0))?;
     let named = |provider: String| ProviderSetup { provider, ..ProviderSetup::default() };
     match choices.into_iter().nth(chosen).expect("the number is within the list") {
-        Choice::Local(id) => Ok(ProviderSetup { model: Some(id), ..named("local".to_owned()) }),
-        Choice::Provider(name) => Ok(named(name)),
+        Choice::Ready(ReadyFrom::Local(id)) => {
+            Ok(ProviderSetup { model: Some(id), ..named("local".to_owned()) })
+        }
+        Choice::Ready(ReadyFrom::Provider(name)) | Choice::Provider(name) => Ok(named(name)),
         Choice::More => {
             let others: Vec<_> = KNOWN_PROVIDERS.iter().filter(|known| !known.built_in).collect();
             let labels: Vec<_> = others.iter().map(|known| known.label.to_owned()).collect();

@@ -1,11 +1,14 @@
 //! `tiller setup`: stores a provider's key and the model of new sessions, after trying both.
 
 mod dialogue;
+mod first;
 mod found;
+mod ready;
 mod sign_in;
 mod store;
 mod trial;
 
+pub(crate) use first::FirstSetup;
 pub(crate) use sign_in::sign_in;
 pub(crate) use store::{
     ProviderSetup, SetupError, SetupPlace, section, set_up, store_setting, with_stored_key, write,

@@ -104,7 +104,7 @@ async fn run_headless(
     let images = started.images.into_iter().map(given::content).collect();
     let run = Run {
         cwd: started.cwd,
-        ask: Ask { prompt, images, schema, other_models: started.other_models },
+        ask: Ask { prompt, images, schema },
         session: started.session,
         output: RunOutput { format, partial: args.include_partial.unwrap_or(true), progress },
         timeout: args.timeout,
@@ -131,15 +131,8 @@ async fn open_interface(
         false => given,
     };
     let mut started = Started::new(&args, None, None, environment, console).await?;
-    // A screen says what to do without a model.
-    started.session.needs_model = false;
     if picks {
         started.session.choice = SessionChoice::New;
-    }
-    if let [model, ..] = started.other_models.as_slice() {
-        console.note(&format!(
-            "tiller: only a run with -p changes to another model by itself; {model} is not used"
-        ));
     }
     let wanted = InterfaceOptions {
         prompt,
@@ -177,13 +170,11 @@ fn flag_of_headless(args: &PrintArgs) -> Option<&'static str> {
 /// What the flags of a prompt make, with and without the interface.
 struct Started {
     app: App,
-    options: Options,
     settings: Arc<Settings>,
+    options: Options,
     cwd: AbsPath,
     session: Opening,
     images: Vec<Attachment>,
-    /// The models to go on with when a provider fails.
-    other_models: Vec<String>,
 }
 
 impl Started {
@@ -223,7 +214,7 @@ impl Started {
             append_system_prompt: (!appended.is_empty()).then(|| appended.join("\n\n")),
             answer_schema: schema.map(|schema| schema.schema.clone()),
         };
-        let (flags, other_models) = with_model(args, prompt_flags, environment, console).await?;
+        let flags = with_model(args, prompt_flags, environment, console).await?;
         let overrides = Overrides {
             model: flags.model.clone(),
             mode: flags.mode,
@@ -243,7 +234,7 @@ impl Started {
         let storage = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
         let providers = Extensions::new(&settings, &options, environment).tool_providers();
         let app = wiring::wire(&settings, &options, storage, providers)?;
-        Ok(Self { app, options, settings, cwd, session, images, other_models })
+        Ok(Self { app, options, settings, cwd, session, images })
     }
 }
 
@@ -270,14 +261,14 @@ fn choice(args: &PrintArgs) -> Result<SessionChoice> {
     Ok(choice)
 }
 
-/// Returns the flags with the first model that has a key, and the models after it, which are used
-/// when its provider fails.
+/// Returns the flags with the first model that has a key, and with the models after it, with which
+/// sessions go on when a provider fails.
 async fn with_model(
     args: &PrintArgs,
     prompt: PromptFlags,
     environment: &Environment,
     console: &Console,
-) -> Result<(Flags, Vec<String>)> {
+) -> Result<Flags> {
     let mut models = args.session.model.iter().flat_map(|given| given.split(','));
     let session = SessionArgs { model: models.next().map(str::to_owned), ..args.session.clone() };
     let mut others = models
@@ -302,7 +293,10 @@ async fn with_model(
             flags.model = Some(next);
         }
     }
-    Ok((flags, others))
+    if !others.is_empty() {
+        flags.models_in_order = flags.model.iter().cloned().chain(others).collect();
+    }
+    Ok(flags)
 }
 
 /// Returns the system that reads the files of flags.

@@ -20,6 +20,12 @@ pub(crate) fn watcher() -> Vec<String> {
     this_program().into_iter().flat_map(|program| [program, WATCHER.to_owned()]).collect()
 }
 
+/// The command line of this program with other arguments.
+pub(crate) fn command(arguments: &[&str]) -> Option<Vec<String>> {
+    let arguments = arguments.iter().map(|argument| (*argument).to_owned());
+    Some([this_program()?].into_iter().chain(arguments).collect())
+}
+
 /// Creates the local system for these options.
 pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
     local(options.commands.keep_variables.clone(), options.keys(), options.commands.login.clone())

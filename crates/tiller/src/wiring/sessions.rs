@@ -30,6 +30,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
             mode: options.session.mode,
             permission_mode: options.session.permission_mode,
             model: options.session.model.clone(),
+            models_in_order: options.session.models_in_order.clone(),
             subagent_models: options.session.subagent_models.to_vec(),
         },
         prompt: PromptOptions {

@@ -18,6 +18,7 @@ impl App {
     pub fn input(&mut self, input: Input, now: Duration) -> Vec<Effect> {
         self.now = now;
         let effects = self.take(input);
+        self.show_ways();
         self.settle();
         effects
     }
@@ -97,6 +98,7 @@ impl App {
             completing: self.composer.is_completing(),
             asked: !self.asks.is_empty() && !self.asks.has_focus(),
             waiting: !self.waiting.all().is_empty(),
+            held: self.is_read_only(),
         }
     }
 
@@ -107,10 +109,6 @@ impl App {
 
     fn key(&mut self, key: Key) -> Vec<Effect> {
         self.message = None;
-        if self.taking_over.is_some() && key == Key::ctrl('y') {
-            return self.take_over().into_iter().collect();
-        }
-        self.taking_over = None;
         if let Overlay::Binding(_) = self.overlay {
             return self.pressed_for_binding(key);
         }
@@ -118,6 +116,9 @@ impl App {
         let situation = self.situation();
         if self.typed_into_search(key) {
             return Vec::new();
+        }
+        if let Some(effects) = self.retry_key(situation.place, key) {
+            return effects;
         }
         let pressed = self.reader.press(&self.options.bindings, &situation, key, self.now);
         if situation.place == Place::Composer || situation.place == Place::Search {
@@ -182,6 +183,8 @@ impl App {
             Action::Agents => {
                 self.overlay = match self.overlay {
                     Overlay::Work(_) => Overlay::None,
+                    // Without a session there is neither a plan nor a subagent.
+                    _ if self.session.is_none() => return Vec::new(),
                     _ => Overlay::Work(0),
                 };
                 return Vec::new();
@@ -201,7 +204,7 @@ impl App {
             Place::Picker => self.in_list(action),
             Place::Agents => self.in_work(action),
             Place::Transcript => self.in_transcript(action),
-            Place::Anywhere => Vec::new(),
+            Place::Anywhere | Place::Failure => Vec::new(),
         }
     }
 
@@ -215,6 +218,7 @@ impl App {
             Action::Stop => self.stop(),
             Action::Rewind => vec![Effect::Request(Request::ListTurns)],
             Action::Quit => vec![Effect::Quit],
+            Action::TakeOver => self.take_over(),
             Action::Help => {
                 self.overlay = Overlay::Keys(0);
                 Vec::new()
@@ -246,7 +250,7 @@ impl App {
     /// Clears the draft; without one cancels the turn; without a turn quits when pressed twice.
     fn interrupt(&mut self, leaving: Option<Duration>) -> Vec<Effect> {
         if let Overlay::List(_) = self.overlay {
-            return self.close_list().map(|closed| self.unpreview_theme(&closed)).unwrap_or_default();
+            return self.leave_list();
         }
         if !matches!(self.overlay, Overlay::None) {
             self.overlay = Overlay::None;

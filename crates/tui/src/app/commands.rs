@@ -34,6 +34,8 @@ pub enum UiCommand {
     Agents,
     /// Chooses the permission mode.
     Permissions,
+    /// Takes the session over from another process.
+    TakeOver,
     /// Prints the session anew.
     Redraw,
     /// Quits.
@@ -56,7 +58,7 @@ const fn entry(
     Entry { command, name, hint, does }
 }
 
-const COMMANDS: [Entry; 17] = [
+const COMMANDS: [Entry; 18] = [
     entry(UiCommand::Screen, "screen", Some("inline|full|plain"), "Change how the interface is drawn."),
     entry(UiCommand::Theme, "theme", Some("NAME"), "Change the colours."),
     entry(
@@ -76,6 +78,7 @@ const COMMANDS: [Entry; 17] = [
     entry(UiCommand::Notify, "notify", Some("on|off"), "Switch notifications on or off."),
     entry(UiCommand::Agents, "agents", None, "Open the panel of plan and agents."),
     entry(UiCommand::Permissions, "permissions", None, "Choose the permission mode."),
+    entry(UiCommand::TakeOver, "take-over", None, "Take the session over from the process that has it."),
     entry(UiCommand::Redraw, "redraw", None, "Print the session again."),
     entry(UiCommand::Quit, "quit", None, "Quit; the session is kept."),
     entry(UiCommand::Quit, "exit", None, "Quit; the session is kept."),

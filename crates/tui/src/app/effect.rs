@@ -21,6 +21,8 @@ pub enum Effect {
     Suspend,
     /// Open the user's editor on a text.
     Edit(String),
+    /// Answer the questions of the program's own set-up of a model.
+    SetUp,
     /// Draw another kind of screen.
     Screen(Screen),
     /// Use the terminal as the settings say now.

@@ -10,12 +10,11 @@ use crate::{
     composer::{Composer, History, Image, Part, Sources, Token},
     driver::{
         reply::{Attachment, OpenedSession, Reply},
-        request::{Request, When, Which},
+        request::{Request, When},
     },
     limits::{LONG_TURN, RESUMED_CELLS},
     panel::AskQueue,
     screens::frame::Screen,
-    theme::Role,
     transcript::{Feed, Transcript, view::View},
 };
 use agent::{SessionEvent, StopReason, TurnEnd};
@@ -60,7 +59,8 @@ impl App {
         let Some(session) = &mut self.session else { return Vec::new() };
         let ran_for = session.turn.map(|turn| self.now.saturating_sub(turn.since));
         session.apply(event, self.replaying, self.now);
-        self.transcript.apply_at(event, (!self.replaying).then_some(self.now));
+        let is_live = !self.replaying && session.held.is_none();
+        self.transcript.apply_at(event, is_live.then_some(self.now));
         if let (SessionEvent::UserMessage { content, .. }, Screen::Plain) = (event, self.options.screen)
             && self.plain.was_typed(content)
         {
@@ -70,7 +70,7 @@ impl App {
             self.set_commands();
         }
         match event {
-            SessionEvent::TurnEnded { end, .. } if !self.replaying => {
+            SessionEvent::TurnEnded { end, .. } if is_live => {
                 let long = ran_for.is_some_and(|time| time >= LONG_TURN);
                 match end {
                     TurnEnd::Stopped(StopReason::Cancelled) => Vec::new(),
@@ -106,7 +106,9 @@ impl App {
             Reply::Opened(opened) => return self.opened(*opened),
             Reply::Replayed => {
                 self.replaying = false;
-                self.skip_all_but_the_end();
+                if !std::mem::take(&mut self.goes_on) {
+                    self.skip_all_but_the_end();
+                }
                 let mut effects = vec![self.name_terminal()];
                 effects.extend(self.first_message());
                 return effects;
@@ -131,6 +133,7 @@ impl App {
                 }
                 self.drop_images();
             }
+            Reply::Ways(ways) => self.ways_found(ways),
             Reply::Models { models, complete } => self.models_listed(models, complete),
             Reply::Sessions { sessions, more } => return self.sessions_listed(sessions, more),
             Reply::Glance(id, glance) => self.glanced(id, glance),
@@ -151,7 +154,7 @@ impl App {
             Reply::Failed(text) => {
                 self.fail(&text);
             }
-            Reply::Held { id, message } => self.offer_take_over(id, &message),
+            Reply::HeldBy(holder) => self.held_by(holder),
             Reply::Ended => return vec![Effect::Quit],
         }
         Vec::new()
@@ -160,20 +163,30 @@ impl App {
     fn opened(&mut self, opened: OpenedSession) -> Vec<Effect> {
         let again = self.session.is_some();
         self.transcript = Transcript::new(Some(opened.cwd.clone()));
-        self.feed = Feed::default();
+        // A session that is taken over has been shown as far as it has come.
+        let held = self.session.as_ref().filter(|session| session.held.is_some());
+        self.goes_on = held.is_some_and(|session| session.id == opened.id);
+        if !self.goes_on {
+            self.feed = Feed::default();
+            self.page = View::default();
+        }
         self.replaying = true;
         // The list that `--resume` begins with stays until a session is chosen.
-        if again {
+        if again || self.finds_model() {
             self.overlay = Overlay::None;
             self.choosing = false;
         }
+        self.ways = None;
         self.asks = AskQueue::new(self.options.bindings.clone());
-        self.page = View::default();
         self.waiting.take_all();
-        let new = opened.new;
+        let (new, is_held) = (opened.new, opened.held.is_some());
         self.session = Some(SessionView::new(opened, self.now));
         self.link_files();
         self.set_commands();
+        if is_held {
+            self.say_held();
+            return Vec::new();
+        }
         if again {
             self.tell(if new { "a new session" } else { "the session is open" });
         }
@@ -211,6 +224,12 @@ impl App {
 
     /// Sends what the command line says, once.
     fn first_message(&mut self) -> Vec<Effect> {
+        if self.is_read_only() {
+            if self.first.prompt.is_some() {
+                self.tell("your message is sent once you have taken the session over");
+            }
+            return Vec::new();
+        }
         let FirstMessage { prompt, images } = std::mem::take(&mut self.first);
         let Some(prompt) = prompt else {
             images.into_iter().for_each(|image| self.attach(image));
@@ -236,16 +255,5 @@ impl App {
         self.next_image += 1;
         self.images.insert(self.next_image, image);
         self.next_image
-    }
-
-    fn offer_take_over(&mut self, id: agent::SessionId, message: &str) {
-        self.taking_over = Some(id);
-        self.message(Role::Warning, format!("{message} · ctrl+y: take it over"));
-    }
-
-    /// Returns the request to take the offered session over, if one was offered.
-    pub(super) fn take_over(&mut self) -> Option<Effect> {
-        let id = self.taking_over.take()?;
-        Some(Effect::Request(Request::Open(Which::Stored { id, take_over: true })))
     }
 }

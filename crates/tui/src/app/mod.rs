@@ -9,6 +9,8 @@ mod binding;
 pub mod commands;
 mod dropped;
 pub mod effect;
+mod failure;
+mod held;
 mod letters;
 mod lists;
 mod plain;
@@ -27,7 +29,7 @@ mod work;
 
 use crate::{
     composer::Composer,
-    driver::reply::Attachment,
+    driver::reply::{Attachment, Way},
     highlight::Highlighter,
     keys::KeyReader,
     limits::{MESSAGE_TIME, NOTIFIED_TITLE, PROBLEM_TIME},
@@ -92,10 +94,12 @@ pub struct App {
     message: Option<Message>,
     /// When Ctrl+C was pressed while there was nothing to clear or cancel.
     leaving: Option<Duration>,
-    /// The session that a key takes over from another process.
-    taking_over: Option<SessionId>,
+    /// Whether the session that is being opened was read before, and goes on where it was.
+    goes_on: bool,
     /// What is sent once the first session is open.
     first: FirstMessage,
+    /// The ways to a model, until there is a session.
+    ways: Option<Vec<Way>>,
     /// Whether the command line leaves the choice of the first session to the user.
     choosing: bool,
     plain: plain::PlainState,
@@ -154,8 +158,9 @@ impl App {
             overlay: Overlay::None,
             message: None,
             leaving: None,
-            taking_over: None,
+            goes_on: false,
             first,
+            ways: None,
             choosing: false,
             plain: plain::PlainState::default(),
             everywhere: options.everywhere,

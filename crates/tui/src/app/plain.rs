@@ -13,6 +13,7 @@ use crate::{
     transcript::rows::mark,
 };
 use agent::{Content, PermissionOutcome, Question, QuestionOutcome, one_line};
+use ratatui_core::text::Line;
 use std::{collections::VecDeque, time::Duration};
 
 /// What plain mode still has to say, and the questions that wait.
@@ -31,6 +32,8 @@ pub(super) struct PlainState {
     /// Until when the answer to a line is awaited before the next one is asked for.
     awaited: Option<Duration>,
     begun: bool,
+    /// Whether it was said that the failed turn can be tried again.
+    retry_offered: bool,
     /// The page of the list that was printed last, from 0.
     pub(super) page: usize,
 }
@@ -108,12 +111,21 @@ impl App {
         if self.is_running() && self.now.saturating_sub(self.plain.said) >= HEARTBEAT {
             lines.push("tiller: still working".to_owned());
         }
-        commit.extend(lines.into_iter().map(|line| Row::logical(ratatui_core::text::Line::from(line))));
+        lines.extend(self.retry_line());
+        commit.extend(lines.into_iter().map(|line| Row::logical(Line::from(line))));
         if !commit.is_empty() {
             self.plain.said = self.now;
         }
         let live = if self.awaits_line() { vec![Row::empty()] } else { Vec::new() };
         Frame { commit, live, cursor: None }
+    }
+
+    /// Returns the offer to ask again after a failed turn, once for each.
+    fn retry_line(&mut self) -> Option<String> {
+        let offered = !self.is_running() && !self.replaying && self.session.is_some() && self.can_retry();
+        let before = std::mem::replace(&mut self.plain.retry_offered, offered);
+        (offered && !before)
+            .then(|| format!("the turn failed; {} asks again, /model names others", self.retry_keys()))
     }
 
     /// Whether the next line of the user is asked for.

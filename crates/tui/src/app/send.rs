@@ -21,6 +21,18 @@ const SHOWN_CHARS: usize = 60;
 impl App {
     /// Takes a message from the composer.
     pub(super) fn sent(&mut self, sent: Sent) -> Vec<Effect> {
+        #[cfg(debug_assertions)]
+        if let Message::Prompt(parts) = &sent.message
+            && let [Part::Text(text)] = parts.as_slice()
+            && let Some(place) = text.strip_prefix("/panic ")
+        {
+            return Self::panic_in(place.trim());
+        }
+        if let Message::Prompt(parts) = &sent.message
+            && let Some(effects) = self.retry_message(parts)
+        {
+            return effects;
+        }
         let mut effects = Vec::new();
         if let Some(entry) = sent.entry {
             effects.push(Effect::Request(Request::Remember(entry)));
@@ -38,12 +50,6 @@ impl App {
             }
             Message::Prompt(parts) => parts,
         };
-        #[cfg(debug_assertions)]
-        if let [Part::Text(text)] = parts.as_slice()
-            && let Some(place) = text.strip_prefix("/panic ")
-        {
-            return Self::panic_in(place.trim());
-        }
         if let [Part::Text(text)] = parts.as_slice()
             && text.trim() == "/model"
             && self.options.screen != Screen::Plain
@@ -56,6 +62,10 @@ impl App {
         {
             let argument = argument.to_owned();
             effects.extend(self.ui_command(command, &argument));
+            return effects;
+        }
+        if self.is_read_only() {
+            effects.extend(self.keep_while_held(&parts));
             return effects;
         }
         effects.push(self.send(parts, when));
@@ -165,6 +175,7 @@ impl App {
                 self.tell(&format!("notifications are {state} in this session of the interface"));
                 Vec::new()
             }
+            UiCommand::TakeOver => self.take_over(),
             UiCommand::Redraw => {
                 self.feed = Feed::default();
                 Vec::new()

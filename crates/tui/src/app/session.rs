@@ -2,8 +2,8 @@
 
 use crate::driver::reply::OpenedSession;
 use agent::{
-    Effort, Goal, Mode, PermissionMode, Phase, PlanEntry, SessionEvent, SessionId, ShellUpdate, SlashCommand,
-    SubagentState, SwarmEvent, UsageUpdate, apply_to_goal, plan_of,
+    Effort, Goal, LeaseHolder, Mode, PermissionMode, Phase, PlanEntry, SessionEvent, SessionId, ShellUpdate,
+    SlashCommand, SubagentState, SwarmEvent, TurnEnd, UsageUpdate, apply_to_goal, plan_of,
 };
 use std::time::Duration;
 use system::AbsPath;
@@ -31,6 +31,12 @@ pub struct SessionView {
     pub commands: Vec<SlashCommand>,
     /// The running turn.
     pub turn: Option<RunningTurn>,
+    /// Whether the last request to the model failed and can be made again.
+    pub failed: bool,
+    /// Whether it can only be read, and why.
+    pub held: Option<Held>,
+    /// Whether the last turn was answered without a model.
+    local: bool,
 }
 
 /// What a session works on.
@@ -59,6 +65,15 @@ pub struct Controls {
     pub effort: Option<Effort>,
 }
 
+/// Why a session can only be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// Another process holds it.
+    By(LeaseHolder),
+    /// The process that held it has let it go.
+    NoMore,
+}
+
 /// A turn that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunningTurn {
@@ -71,7 +86,7 @@ pub struct RunningTurn {
 impl SessionView {
     /// Creates the view of a session that was opened at `now`.
     pub fn new(opened: OpenedSession, now: Duration) -> Self {
-        let OpenedSession { id, cwd, state, commands, .. } = opened;
+        let OpenedSession { id, cwd, state, commands, held, new: _ } = opened;
         let turn = state.busy.then_some(RunningTurn { since: now, phase: Phase::Thinking });
         Self {
             id,
@@ -89,17 +104,32 @@ impl SessionView {
             work: Work::default(),
             commands,
             turn,
+            failed: false,
+            held: held.map(Held::By),
+            local: false,
         }
     }
 
     /// Applies an event; `stored` if it is read from the store, where nothing runs any more.
     pub fn apply(&mut self, event: &SessionEvent, stored: bool, now: Duration) {
+        // What another process does is read from the store.
+        let stored = stored || self.held.is_some();
         apply_to_goal(&mut self.work.goal, event);
         match event {
-            SessionEvent::TurnStarted { .. } if !stored => {
-                self.turn = Some(RunningTurn { since: now, phase: Phase::Thinking });
+            SessionEvent::TurnStarted { .. } => {
+                self.local = false;
+                if !stored {
+                    self.turn = Some(RunningTurn { since: now, phase: Phase::Thinking });
+                }
             }
-            SessionEvent::TurnEnded { .. } => self.turn = None,
+            SessionEvent::ModelResponse(response) => self.local = response.model.is_empty(),
+            SessionEvent::TurnEnded { end, .. } => {
+                self.turn = None;
+                match end {
+                    TurnEnd::Failed(_) => self.failed = true,
+                    TurnEnd::Stopped(_) => self.failed &= self.local,
+                }
+            }
             SessionEvent::Phase(phase) => {
                 if let Some(turn) = &mut self.turn {
                     turn.phase = *phase;

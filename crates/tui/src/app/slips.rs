@@ -19,33 +19,73 @@ impl App {
             Message::Command(_) => return None,
             Message::Prompt(parts) => parts,
         };
-        let [Part::Text(text)] = parts.as_slice() else { return None };
-        let text = text.trim();
-        match text {
-            "exit" | "quit" if self.is_running() => Some(
-                self.fail(&format!("a turn runs: esc stops it, and /quit quits; \"{text}\" was not sent")),
-            ),
-            "exit" | "quit" => Some(vec![Effect::Quit]),
-            _ => self.unknown_command(text),
+        if let [Part::Text(text)] = parts.as_slice()
+            && let text @ ("exit" | "quit") = text.trim()
+        {
+            return Some(match self.is_running() {
+                true => {
+                    let why = format!("a turn runs: esc stops it, and /quit quits; \"{text}\" was not sent");
+                    self.fail(&why)
+                }
+                false => vec![Effect::Quit],
+            });
         }
+        self.unknown_command(parts)
     }
 
-    /// Puts a message back that is one word and looks like a command that does not exist.
-    fn unknown_command(&mut self, text: &str) -> Option<Vec<Effect>> {
-        let name = text.strip_prefix('/').filter(|name| !name.is_empty())?;
+    /// Puts a message back that begins with the name of a command that does not exist. A path is no
+    /// name, and a blank before the name says that it is meant as it is.
+    fn unknown_command(&mut self, parts: &[Part]) -> Option<Vec<Effect>> {
+        let [Part::Text(message), more @ ..] = parts else { return None };
+        let name = message.strip_prefix('/')?.split_whitespace().next()?;
         let known = &self.composer.sources().commands;
-        let is_name = name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-        if !is_name || self.session.is_none() || known.iter().any(|command| command.name == name) {
+        if !is_name(name) || self.session.is_none() || known.iter().any(|command| command.name == name) {
             return None;
         }
-        let hint = match nearest(name, known) {
-            Some(nearest) => format!("did you mean /{nearest}?"),
-            None => "/help lists the commands".to_owned(),
+        let is_alone = more.is_empty() && !message.trim_end().contains(char::is_whitespace);
+        let hint = match (nearest(name, known), is_alone) {
+            (Some(nearest), _) => format!("did you mean /{nearest}?"),
+            (None, true) => "/help lists the commands".to_owned(),
+            (None, false) => "/help lists the commands; a blank before it sends it as it is".to_owned(),
         };
-        self.composer.put_back(Fragment::text(text));
-        Some(self.fail(&format!("there is no command /{name}; {hint}")))
+        let told = format!("there is no command /{name}; {hint}");
+        self.composer.put_back(Fragment::from_parts(parts.iter().cloned()));
+        Some(self.fail(&told))
     }
 }
+
+/// Whether a word behind a slash looks like the name of a command, and not like a path.
+fn is_name(word: &str) -> bool {
+    let of_names = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | ':');
+    word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.chars().all(of_names)
+        && !ROOT_DIRECTORIES.contains(&word)
+}
+
+/// Directories of `/` that a message may begin with.
+const ROOT_DIRECTORIES: [&str; 21] = [
+    "bin",
+    "boot",
+    "data",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib64",
+    "media",
+    "mnt",
+    "nix",
+    "opt",
+    "proc",
+    "root",
+    "sbin",
+    "srv",
+    "sys",
+    "tmp",
+    "usr",
+    "var",
+    "workspace",
+];
 
 /// Returns the name of the command that was probably meant.
 fn nearest<'a>(name: &str, known: &'a [SlashCommand]) -> Option<&'a str> {

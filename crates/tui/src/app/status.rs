@@ -148,7 +148,8 @@ mod tests {
             busy: false,
         };
         let cwd = AbsPath::new("/home/u/shop").expect("an absolute path");
-        let opened = OpenedSession { id: "s".into(), cwd, state, commands: Vec::new(), new: true };
+        let opened =
+            OpenedSession { id: "s".into(), cwd, state, commands: Vec::new(), new: true, held: None };
         let mut view = SessionView::new(opened, Duration::ZERO);
         view.usage = Some(UsageUpdate {
             model: "m".to_owned(),

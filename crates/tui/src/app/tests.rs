@@ -1,7 +1,11 @@
 //! Conversations with the interface: keys and events go in, rows and effects come out.
 
+mod failure;
+mod first_run;
+mod held;
 mod plain;
 mod settings;
+mod slips;
 
 use super::{App, FirstMessage, effect::Effect};
 use crate::{
@@ -55,17 +59,43 @@ fn options(screen: Screen) -> AppOptions {
 }
 
 impl Person {
+    /// Begins with a session.
     pub(super) fn at(screen: Screen, size: (u16, u16)) -> Self {
         Self::with(options(screen), size)
     }
 
     fn with(options: AppOptions, size: (u16, u16)) -> Self {
-        let mut person = Self {
-            app: App::new(options, size, FirstMessage::default()),
+        let mut person = Self::before_session(options, size, FirstMessage::default());
+        person.opens_session();
+        person.effects.clear();
+        person
+    }
+
+    fn without_session(screen: Screen, size: (u16, u16), first: FirstMessage) -> Self {
+        Self::before_session(options(screen), size, first)
+    }
+
+    fn before_session(options: AppOptions, size: (u16, u16), first: FirstMessage) -> Self {
+        Self {
+            app: App::new(options, size, first),
             now: Duration::ZERO,
             effects: Vec::new(),
             committed: Vec::new(),
-        };
+        }
+    }
+
+    fn opens_session(&mut self) {
+        self.opens(Self::opened(), &[]);
+    }
+
+    /// Opens a session with these stored events.
+    fn opens(&mut self, opened: OpenedSession, stored: &[SessionEvent]) {
+        self.reply(Reply::Opened(Box::new(opened)));
+        stored.iter().for_each(|event| self.event(event.clone()));
+        self.reply(Reply::Replayed);
+    }
+
+    fn opened() -> OpenedSession {
         let state = SessionState {
             mode: Mode::Edit,
             permission_mode: PermissionMode::Guardian,
@@ -79,11 +109,7 @@ impl Person {
         };
         let cwd = AbsPath::new("/w/shop").expect("an absolute path");
         let id = SessionId("s".to_owned());
-        let opened = OpenedSession { id, cwd, state, commands: Vec::new(), new: true };
-        person.reply(Reply::Opened(Box::new(opened)));
-        person.reply(Reply::Replayed);
-        person.effects.clear();
-        person
+        OpenedSession { id, cwd, state, commands: Vec::new(), new: true, held: None }
     }
 
     pub(super) fn new() -> Self {
@@ -107,6 +133,11 @@ impl Person {
     pub(super) fn waits(&mut self, time: Duration) {
         self.now += time;
         self.app.tick(self.now);
+    }
+
+    /// Types a line in plain mode.
+    fn line(&mut self, line: &str) {
+        self.effects.extend(self.app.input(Input::Line(line.to_owned()), self.now));
     }
 
     pub(super) fn letter(&mut self, letter: Letter) {
@@ -134,11 +165,6 @@ impl Person {
         let frame = self.app.frame();
         self.committed.extend(frame.commit.iter().map(crate::text::row::Row::plain));
         frame
-    }
-
-    /// Types a whole line, in plain mode.
-    fn line(&mut self, line: &str) {
-        self.effects.extend(self.app.input(Input::Line(line.to_owned()), self.now));
     }
 
     pub(super) fn live(&mut self) -> String {
@@ -257,33 +283,6 @@ fn a_prompt_that_could_not_be_sent_returns_to_the_composer() {
     person.reply(Reply::Settled(PromptId(1), Err(agent::TurnError::Closed)));
     let live = person.live();
     assert!(live.contains("> hello") && live.contains("the session is closed"), "{live}");
-}
-
-#[test]
-fn a_likely_slip_is_not_sent() {
-    let mut person = Person::new();
-    for (slip, says) in [
-        ("!", "write a command behind the !"),
-        ("/qiut", "there is no command /qiut; did you mean /quit?"),
-        ("/bananas", "there is no command /bananas; /help lists the commands"),
-    ] {
-        person.says(slip);
-        assert_eq!(person.requests(), [], "{slip}");
-        let live = person.live();
-        assert!(live.contains(says), "{live}");
-        person.press(Key::ctrl('c'));
-        person.requests();
-    }
-    for prompt in ["/usr/bin is full", "exit the loop early", "quitting"] {
-        person.says(prompt);
-        assert!(matches!(person.requests()[..], [Request::Send { .. }]), "{prompt}");
-    }
-    person.turn_begins();
-    person.says("exit");
-    assert!(!person.effects.contains(&Effect::Quit) && person.requests().is_empty());
-    person.turn_ends(TurnEnd::Stopped(StopReason::EndTurn));
-    person.says("exit");
-    assert!(person.effects.contains(&Effect::Quit));
 }
 
 #[test]

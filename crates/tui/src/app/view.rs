@@ -140,6 +140,8 @@ impl App {
             rows.extend(panel.rows);
         }
         rows.extend(work::waiting(&self.waiting, drawing));
+        rows.extend(self.retry_row(drawing));
+        rows.extend(self.held_row(drawing));
         let room = most.saturating_sub(rows.len() + last.len()).clamp(1, COMPOSER_ROWS);
         let composer = self.composer.rows(room);
         // On a low screen the first rows give way: rule, turn, plan, and then those of a question.

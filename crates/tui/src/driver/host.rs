@@ -1,11 +1,11 @@
 //! What the interface needs of the program around it.
 
-use super::reply::Attachment;
+use super::reply::{Attachment, Way};
 use crate::{
     composer::Entry,
     settings::{ListedTheme, SettingsRead},
 };
-use agent::{SessionHandle, SessionId, Surface};
+use agent::{LeaseHolder, SessionHandle, SessionId, Surface};
 use async_trait::async_trait;
 use std::{collections::HashMap, sync::Arc};
 use system::{AbsPath, System};
@@ -35,9 +35,11 @@ pub enum OpenError {
     Held {
         /// The session.
         id: SessionId,
-        /// Who holds it.
-        message: String,
+        /// The process.
+        holder: LeaseHolder,
     },
+    /// No model is set up: see [`Host::ways`].
+    NoModel,
     /// Anything else: a message for the user.
     Failed(String),
 }
@@ -54,8 +56,27 @@ pub trait Host: Send + Sync {
     fn cwd(&self) -> &AbsPath;
 
     /// Opens the session that the command line asks for, or the one that the user chose for it,
-    /// with what the flags change.
-    async fn open_first(&self, chosen: Option<SessionId>, surface: Surface) -> Result<Opened, OpenError>;
+    /// with what the flags change. `take_over` takes it over from another process, as the flag
+    /// does.
+    async fn open_first(
+        &self,
+        chosen: Option<SessionId>,
+        take_over: bool,
+        surface: Surface,
+    ) -> Result<Opened, OpenError>;
+
+    /// Looks for ways to a model, where none is set up. Sends nothing beyond this machine.
+    async fn ways(&self) -> Vec<Way>;
+
+    /// Asks a provider for its models; returns each as a way.
+    async fn ways_of(&self, provider: &str) -> Result<Vec<Way>, String>;
+
+    /// Makes a model the one of the first session and of new ones; returns what was done.
+    async fn take_model(&self, id: &str) -> Result<String, String>;
+
+    /// Sets a model up with the questions of the program's own command, in the foreground. Blocks
+    /// the calling thread; the terminal is the command's meanwhile.
+    async fn set_up(&self) -> Result<(), String>;
 
     /// Lists the files of a directory for completion: relative paths, without what ignore rules
     /// exclude.

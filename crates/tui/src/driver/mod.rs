@@ -4,6 +4,7 @@ pub mod host;
 mod models;
 pub mod reply;
 pub mod request;
+mod watch;
 
 use crate::{
     client::{
@@ -11,7 +12,7 @@ use crate::{
         asks::{Answer, AskId},
         mailbox::{Letter, Mailbox},
     },
-    limits::SESSIONS_LISTED,
+    limits::{SESSIONS_LISTED, WATCH_PAUSE},
     settings::SettingsFor,
 };
 use agent::{
@@ -26,6 +27,7 @@ use std::{
     sync::Arc,
 };
 use tokio::sync::{mpsc, oneshot};
+use watch::Watched;
 
 /// What the interface sends to the runtime's thread.
 #[derive(Debug)]
@@ -42,6 +44,10 @@ pub struct Driver {
     host: Arc<dyn Host>,
     mailbox: Arc<Mailbox>,
     open: Option<Open>,
+    /// The first session, if one was chosen, that was not opened because there was no model.
+    without_model: Option<Option<SessionId>>,
+    /// The session that is read while another process holds it.
+    watched: Option<Watched>,
     prompts: HashMap<PromptId, oneshot::Sender<()>>,
     ended: (mpsc::UnboundedSender<PromptId>, mpsc::UnboundedReceiver<PromptId>),
 }
@@ -55,7 +61,16 @@ impl Driver {
     /// Creates a driver that has no session yet.
     pub fn new(runtime: Arc<Runtime>, host: Arc<dyn Host>, mailbox: Arc<Mailbox>) -> Self {
         let ended = mpsc::unbounded_channel();
-        Self { runtime, host, mailbox, open: None, prompts: HashMap::new(), ended }
+        Self {
+            runtime,
+            host,
+            mailbox,
+            open: None,
+            without_model: None,
+            watched: None,
+            prompts: HashMap::new(),
+            ended,
+        }
     }
 
     /// Carries out requests in order until [`Request::Quit`] or the end of the channel, then closes
@@ -76,6 +91,7 @@ impl Driver {
                     }
                     Some(Command::Request(request)) => self.carry_out(request).await,
                 },
+                () = tokio::time::sleep(WATCH_PAUSE), if self.is_watching() => self.follow().await,
                 Some(id) = self.ended.1.recv() => {
                     self.prompts.remove(&id);
                 }
@@ -104,7 +120,18 @@ impl Driver {
             return Self::panic(caught);
         }
         if let Request::Open(which) = request {
-            return self.open(which).await;
+            self.open(which).await;
+            // Only a session that is opened resets it.
+            if self.without_model.is_some() {
+                self.reply(Reply::Ways(self.host.ways().await));
+            }
+            return;
+        }
+        if let Request::TakeOver = request {
+            return self.take_over().await;
+        }
+        if let Request::OpenAgain | Request::FindWays | Request::WaysOf(_) | Request::TakeModel(_) = request {
+            return self.find_model(request).await;
         }
         if let Some(open) = &self.open {
             let session = open.session.clone();
@@ -219,7 +246,18 @@ impl Driver {
             | Request::ListFiles
             | Request::CancelSubagent(_)
             | Request::Open(_)
-            | Request::Quit => self.reply(Reply::Failed("no session is open".to_owned())),
+            | Request::OpenAgain
+            | Request::FindWays
+            | Request::WaysOf(_)
+            | Request::TakeModel(_)
+            | Request::TakeOver
+            | Request::Quit => {
+                let why = match &self.watched {
+                    Some(_) => "the session is read-only until you take it over",
+                    None => "no session is open",
+                };
+                self.reply(Reply::Failed(why.to_owned()));
+            }
         }
     }
 
@@ -300,6 +338,36 @@ impl Driver {
         }
     }
 
+    /// Goes a step on the way to a model, where none is set up.
+    async fn find_model(&mut self, request: Request) {
+        let chosen = self.without_model.clone().flatten();
+        let failed = match request {
+            Request::OpenAgain => {
+                self.open(Which::First { chosen, take_over: false }).await;
+                None
+            }
+            Request::WaysOf(provider) => match self.host.ways_of(&provider).await {
+                Ok(ways) => return self.reply(Reply::Ways(ways)),
+                Err(error) => Some(error),
+            },
+            Request::TakeModel(id) => match self.host.take_model(&id).await {
+                Ok(done) => {
+                    self.open(Which::First { chosen, take_over: false }).await;
+                    self.reply(Reply::Done(done));
+                    None
+                }
+                Err(error) => Some(error),
+            },
+            _ => None,
+        };
+        if self.open.is_none() && self.watched.is_none() {
+            self.reply(Reply::Ways(self.host.ways().await));
+        }
+        if let Some(error) = failed {
+            self.reply(Reply::Failed(error));
+        }
+    }
+
     /// Leaves the open session and opens another. If that fails, the open one stays.
     async fn open(&mut self, which: Which) {
         let screen = Arc::new(Screen::new(self.mailbox.clone()));
@@ -310,15 +378,20 @@ impl Driver {
         {
             return self.reply(Reply::Done("this session is open already".to_owned()));
         }
-        let (session, new) = match self.opened(which, surface).await {
+        let first = if let Which::First { chosen, .. } = &which { chosen.clone() } else { None };
+        let (session, new) = match self.opened(which.clone(), surface).await {
             Ok(Opened { session, new }) => (session, new),
-            Err(OpenError::Held { id, message }) => return self.reply(Reply::Held { id, message }),
+            Err(OpenError::Held { id, holder }) => return self.watch(id, holder, which).await,
+            Err(OpenError::NoModel) => {
+                self.without_model = Some(first);
+                return;
+            }
             Err(OpenError::Failed(message)) => return self.reply(Reply::Failed(message)),
         };
         self.leave().await;
         let state = session.state();
         let (id, cwd, commands) = (session.id().clone(), session.cwd().clone(), session.commands());
-        self.reply(Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new })));
+        self.reply(Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new, held: None })));
         let held = screen.clone();
         let (until, going_on) = session.at_rest(|| held.hold(Vec::new()));
         self.replay(&session, until).await;
@@ -336,7 +409,9 @@ impl Driver {
         };
         let new = matches!(which, Which::New);
         let opened = match &which {
-            Which::First(chosen) => return self.host.open_first(chosen.clone(), surface).await,
+            Which::First { chosen, take_over } => {
+                return self.host.open_first(chosen.clone(), *take_over, surface).await;
+            }
             Which::New => self.runtime.create(create, |_| surface).await,
             Which::Stored { id, take_over } => {
                 let how = OpenSession { take_over: *take_over, ..OpenSession::default() };
@@ -355,8 +430,8 @@ impl Driver {
             },
         };
         let session = opened.map_err(|error| match (error, which) {
-            (SessionError::Store(error @ StoreError::Held { .. }), Which::Stored { id, .. }) => {
-                OpenError::Held { id, message: error.to_string() }
+            (SessionError::Store(StoreError::Held { holder, .. }), Which::Stored { id, .. }) => {
+                OpenError::Held { id, holder }
             }
             (error, _) => OpenError::Failed(error.to_string()),
         })?;
@@ -388,6 +463,8 @@ impl Driver {
 
     /// Closes the open session: its turn is cancelled and settles.
     async fn leave(&mut self) {
+        self.watched = None;
+        self.without_model = None;
         if let Some(open) = self.open.take() {
             open.session.close().await;
         }

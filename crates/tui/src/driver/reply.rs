@@ -6,8 +6,8 @@ use crate::{
     settings::{ListedTheme, SettingsFor, SettingsRead, ThemesFor},
 };
 use agent::{
-    Checkpoint, Glance, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState,
-    SlashCommand, TurnError,
+    Checkpoint, Glance, LeaseHolder, ModelInfo, PromptOutcome, SessionEvent, SessionId, SessionRecord,
+    SessionState, SlashCommand, TurnError,
 };
 use system::AbsPath;
 
@@ -22,6 +22,8 @@ pub enum Reply {
     Inserted(PromptId),
     /// A prompt ended.
     Settled(PromptId, Result<PromptOutcome, TurnError>),
+    /// No model is set up, so no session was opened: the ways to one.
+    Ways(Vec<Way>),
     /// The models that can be chosen, the default first.
     Models {
         /// The models, with where the key of each comes from.
@@ -59,13 +61,8 @@ pub enum Reply {
     Done(String),
     /// Something could not be done: what happened, to what, and what to do next.
     Failed(String),
-    /// A session is in use by another process.
-    Held {
-        /// The session.
-        id: SessionId,
-        /// Who holds it.
-        message: String,
-    },
+    /// Another process holds the session that is read; `None` if none does any more.
+    HeldBy(Option<LeaseHolder>),
     /// The driver has ended; nothing follows.
     Ended,
 }
@@ -94,6 +91,35 @@ pub struct OpenedSession {
     pub commands: Vec<SlashCommand>,
     /// Whether it is new.
     pub new: bool,
+    /// The process that holds it, so that it can only be read.
+    pub held: Option<LeaseHolder>,
+}
+
+/// A way to a model, where none is set up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Way {
+    /// Its name.
+    pub name: String,
+    /// What is known of it.
+    pub about: String,
+    /// The next step on it.
+    pub step: Step,
+    /// Whether it leads to a model without anything else.
+    pub is_ready: bool,
+}
+
+/// A step on the way to a model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Step {
+    /// Use the model with this full id.
+    Take(String),
+    /// Choose one of the models of this provider.
+    ModelsOf(String),
+    /// Look around again.
+    #[default]
+    Look,
+    /// Answer the questions of the program's own set-up in the terminal.
+    SetUp,
 }
 
 /// A session in a list.

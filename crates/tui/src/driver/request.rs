@@ -26,7 +26,12 @@ pub enum Which {
     /// [`Host::open_first`].
     ///
     /// [`Host::open_first`]: super::host::Host::open_first
-    First(Option<SessionId>),
+    First {
+        /// The session that the user chose.
+        chosen: Option<SessionId>,
+        /// Whether to take it over from another process.
+        take_over: bool,
+    },
     /// A new one in the interface's directory.
     New,
     /// A stored one.
@@ -38,6 +43,18 @@ pub enum Which {
     },
     /// A copy of a stored one.
     Fork(SessionId),
+}
+
+impl Which {
+    /// Returns the same session, to be taken over from another process.
+    #[must_use]
+    pub fn taken_over(self) -> Self {
+        match self {
+            Self::First { chosen, .. } => Self::First { chosen, take_over: true },
+            Self::Stored { id, .. } => Self::Stored { id, take_over: true },
+            other => other,
+        }
+    }
 }
 
 /// What the interface asks of the runtime. Each is answered by replies and events.
@@ -79,6 +96,16 @@ pub enum Request {
     Rewind(RewindTarget),
     /// Leaves the session and opens another.
     Open(Which),
+    /// Opens the session for which there was no model.
+    OpenAgain,
+    /// Looks for ways to a model again.
+    FindWays,
+    /// Lists the models of a provider as ways to a model.
+    WaysOf(String),
+    /// Makes a model the one of new sessions, and opens the session for which there was none.
+    TakeModel(String),
+    /// Takes the session that is read over from the process that holds it.
+    TakeOver,
     /// Lists the models.
     ListModels,
     /// Lists sessions: with words, those in which they occur.

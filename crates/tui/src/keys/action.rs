@@ -53,6 +53,7 @@ actions! {
     Send "send" Composer ALWAYS, ["enter"], "sends the message; while a turn runs, before its next model request";
     NewLine "new_line" Composer ALWAYS, ["shift+enter", "alt+enter", "ctrl+j"], "begins a new line; so does `\\` and enter";
     TakeBack "take_back" Composer When::EMPTY_WITH_WAITING, ["up"], "takes the last waiting message back";
+    TakeOver "take_over" Composer When::HELD_AND_EMPTY, ["ctrl+y"], "takes the session over from the process that has it";
     Stop "stop" Composer When::RUNNING, ["esc"], "cancels the turn";
     Rewind "rewind" Composer When::IDLE_AND_EMPTY, ["esc esc"], "opens the list of turns to go back to";
     Quit "quit" Composer When::IDLE_AND_EMPTY, ["ctrl+d"], "quits";
@@ -144,6 +145,8 @@ actions! {
     CopyCode "copy_code" Transcript ALWAYS, ["Y"], "copies the last block of code";
     Mark "mark" Transcript ALWAYS, ["v"], "begins or ends marking lines";
     TranscriptClose "transcript_close" Transcript ALWAYS, ["q", "esc", "ctrl+c"], "goes back";
+
+    Retry "retry" Failure ALWAYS, ["r"], "asks again; a letter alone needs enter behind it";
 
     Transcript "transcript" Anywhere ALWAYS, ["ctrl+o"], "opens the transcript, and closes it";
     TranscriptPage "transcript_page" Anywhere ALWAYS, ["pgup"], "opens the transcript one page up";

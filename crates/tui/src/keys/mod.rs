@@ -15,6 +15,6 @@ pub mod spelling;
 mod tests;
 
 pub use action::Action;
-pub use bindings::Bindings;
+pub use bindings::{Bindings, Match};
 pub use reader::{KeyReader, Pressed};
 pub use situation::{Place, Situation};

@@ -19,12 +19,15 @@ pub enum Place {
     Agents,
     /// The transcript.
     Transcript,
+    /// The message while the last turn has failed. A letter is typed and acts with Enter behind it,
+    /// as nothing else may be taken from what the user writes; any other key acts at once.
+    Failure,
     /// Everywhere, after the actions of the place.
     Anywhere,
 }
 
 /// All places, in the order in which the keys are listed.
-pub const PLACES: [Place; 9] = [
+pub const PLACES: [Place; 10] = [
     Place::Composer,
     Place::Search,
     Place::Permission,
@@ -33,6 +36,7 @@ pub const PLACES: [Place; 9] = [
     Place::Picker,
     Place::Agents,
     Place::Transcript,
+    Place::Failure,
     Place::Anywhere,
 ];
 
@@ -48,6 +52,7 @@ impl Place {
             Self::Picker => "list",
             Self::Agents => "plan and agents",
             Self::Transcript => "transcript",
+            Self::Failure => "failed turn",
             Self::Anywhere => "everywhere",
         }
     }
@@ -68,12 +73,22 @@ pub struct Situation {
     pub asked: bool,
     /// Whether a message waits for its turn.
     pub waiting: bool,
+    /// Whether the session can only be read, because another process holds it.
+    pub held: bool,
 }
 
 impl Situation {
     /// Returns the situation of an idle, empty composer, or of another place beside it.
     pub fn idle(place: Place) -> Self {
-        Self { place, empty: true, running: false, completing: false, asked: false, waiting: false }
+        Self {
+            place,
+            empty: true,
+            running: false,
+            completing: false,
+            asked: false,
+            waiting: false,
+            held: false,
+        }
     }
 }
 
@@ -85,12 +100,13 @@ pub struct When {
     completing: Option<bool>,
     asked: Option<bool>,
     waiting: Option<bool>,
+    held: Option<bool>,
 }
 
 impl When {
     /// Holds always.
     pub const ALWAYS: Self =
-        Self { empty: None, running: None, completing: None, asked: None, waiting: None };
+        Self { empty: None, running: None, completing: None, asked: None, waiting: None, held: None };
     /// Completions are shown.
     pub const COMPLETING: Self = Self { completing: Some(true), ..Self::ALWAYS };
     /// A permission request or a question waits.
@@ -99,6 +115,8 @@ impl When {
     pub const EMPTY: Self = Self { empty: Some(true), ..Self::ALWAYS };
     /// The composer is empty, and a message waits for its turn.
     pub const EMPTY_WITH_WAITING: Self = Self { waiting: Some(true), ..Self::EMPTY };
+    /// The composer is empty, and the session can only be read.
+    pub const HELD_AND_EMPTY: Self = Self { held: Some(true), ..Self::EMPTY };
     /// The composer is empty, and no turn runs.
     pub const IDLE_AND_EMPTY: Self = Self { running: Some(false), ..Self::EMPTY };
     /// A turn runs.
@@ -114,6 +132,7 @@ impl When {
             (self.completing, now.completing),
             (self.asked, now.asked),
             (self.waiting, now.waiting),
+            (self.held, now.held),
         ]
         .into_iter()
         .all(|(wanted, is)| wanted.is_none_or(|wanted| wanted == is))
@@ -127,6 +146,7 @@ impl When {
             (self.completing, other.completing),
             (self.asked, other.asked),
             (self.waiting, other.waiting),
+            (self.held, other.held),
         ]
         .into_iter()
         .all(|(own, others)| own.is_none() || own == others)
@@ -140,6 +160,7 @@ impl When {
             (self.empty, "the message is empty", "there is text"),
             (self.waiting, "a message waits", "no message waits"),
             (self.running, "a turn runs", "no turn runs"),
+            (self.held, "the session is read-only", "the session is open"),
         ];
         let words = facts.into_iter().filter_map(|(fact, yes, no)| Some(if fact? { yes } else { no }));
         words.collect::<Vec<_>>().join(", ")

@@ -1,7 +1,7 @@
 //! Tests of the table, the bindings and the lookup.
 
 use super::action::TABLE;
-use super::bindings::{Bindings, Match};
+use super::bindings::Bindings;
 use super::situation::PLACES;
 use super::spelling::Chord;
 use super::*;

@@ -45,6 +45,10 @@ pub struct Picker {
     more: bool,
     /// Shown in place of rows if there are none.
     empty: String,
+    /// The row that is selected at first, if not the marked one.
+    first: Option<usize>,
+    /// What closing the list does.
+    closes: &'static str,
     edited: Option<Edited>,
     bindings: Bindings,
     /// The first row that was shown last, and how many were.
@@ -131,6 +135,8 @@ impl Picker {
             loading: false,
             more: false,
             empty: "nothing matches".to_owned(),
+            first: None,
+            closes: "back",
             edited: None,
             bindings,
             window: Cell::new((0, 1)),
@@ -202,6 +208,20 @@ impl Picker {
         self
     }
 
+    /// Sets the verb for closing the list.
+    #[must_use]
+    pub fn closes(mut self, verb: &'static str) -> Self {
+        self.closes = verb;
+        self
+    }
+
+    /// Sets the row that is selected at first, by its number among all.
+    #[must_use]
+    pub fn selects(mut self, first: usize) -> Self {
+        self.first = Some(first);
+        self
+    }
+
     /// Sets the query.
     #[must_use]
     pub fn query_of(mut self, text: &str) -> Self {
@@ -211,7 +231,7 @@ impl Picker {
     }
 
     /// Replaces the rows. The selected one stays selected if it is among them; at first it is the
-    /// marked one.
+    /// marked one, or that of [`Picker::selects`].
     pub fn set_items(&mut self, items: Vec<Item>) {
         let first = self.items.is_empty();
         let before = self.index().and_then(|index| self.items.get(index)).map(|item| item.columns.clone());
@@ -220,6 +240,9 @@ impl Picker {
         self.find();
         let kept = |index: &usize| {
             let item = &self.items[*index];
+            if let (true, Some(selected)) = (first, self.first) {
+                return *index == selected;
+            }
             if first { item.marked } else { Some(&item.columns) == before.as_ref() }
         };
         self.selected = self.found.iter().position(kept).unwrap_or(0);
@@ -370,6 +393,11 @@ impl Picker {
         self.found.iter().enumerate().skip(from).take(most).filter_map(one).collect()
     }
 
+    /// Returns the number of the selected row in [`Picker::numbered`].
+    pub fn number(&self) -> Option<usize> {
+        self.index().map(|_| self.selected + 1)
+    }
+
     /// Selects a row by its number in [`Picker::numbered`], from 1; returns its number among all.
     pub fn select_number(&mut self, number: usize) -> Option<usize> {
         let at = number.checked_sub(1).filter(|at| *at < self.found.len())?;
@@ -431,7 +459,7 @@ impl Picker {
                 .collect(),
             None => {
                 let offers = self.offers.iter().filter_map(|(how, verb)| key(how.action(), verb));
-                offers.chain(key(Action::PickerClose, "back")).collect()
+                offers.chain(key(Action::PickerClose, self.closes)).collect()
             }
         };
         parts.join(" · ")

@@ -8,14 +8,14 @@ use crate::{
     },
     composer::{Entry, EntryPart},
     driver::{
-        reply::{Attachment, ListedSession, ModelKey, OpenedSession, Reply},
+        reply::{Attachment, ListedSession, ModelKey, OpenedSession, Reply, Way},
         request::PromptId,
     },
 };
 use agent::{
-    CallPlace, Checkpoint, Choice, CommandGroup, Content, Cost, Description, Diff, Glance, Mode, ModelInfo,
-    PermissionMode, PermissionRequest, Question, SessionControls, SessionId, SessionRecord, SessionState,
-    SessionTimes, SessionTotals, SlashCommand, ToolContent, ToolKind, TurnEnd, TurnError,
+    CallPlace, Checkpoint, Choice, CommandGroup, Content, Cost, Description, Diff, Glance, LeaseHolder, Mode,
+    ModelInfo, PermissionMode, PermissionRequest, Question, SessionControls, SessionId, SessionRecord,
+    SessionState, SessionTimes, SessionTotals, SlashCommand, ToolContent, ToolKind, TurnEnd, TurnError,
 };
 use serde_json::json;
 use system::AbsPath;
@@ -50,6 +50,7 @@ pub(super) fn opened(text: &str) -> Reply {
         state,
         commands,
         new: true,
+        held: None,
     }))
 }
 
@@ -141,6 +142,7 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         Reply::History(vec![(entry, true)]),
         Reply::Files(vec![owned(), format!("{text}.rs")]),
         Reply::Models { models: keys.map(|key| (model.clone(), key)).into(), complete: false },
+        Reply::Ways(vec![Way { name: owned(), about: owned(), ..Way::default() }]),
         Reply::Sessions { sessions: vec![session], more: true },
         Reply::Glance(SessionId(owned()), glance),
         Reply::Turns(vec![Checkpoint { turn: 1, prompt: owned(), files: vec![path(text)] }]),
@@ -149,7 +151,6 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         Reply::Paste(owned()),
         Reply::Settled(PromptId(1), Err(TurnError::Closed)),
         Reply::Done(owned()),
-        Reply::Held { id: SessionId(owned()), message: owned() },
         Reply::Failed(owned()),
     ]
 }
@@ -164,5 +165,11 @@ pub(super) fn letters(text: &str) -> Vec<Letter> {
     }
     letters.extend((0..4).map(|id| Letter::Withdrawn(AskId(id))));
     letters.extend(replies(text).into_iter().map(reply));
+    let holder = LeaseHolder { pid: 7, host: text.to_owned(), since: text.to_owned() };
+    let mut held = opened(text);
+    if let Reply::Opened(opened) = &mut held {
+        opened.held = Some(holder.clone());
+    }
+    letters.extend([held, Reply::Replayed, Reply::HeldBy(Some(holder))].map(reply));
     letters
 }

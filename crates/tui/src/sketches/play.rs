@@ -183,7 +183,7 @@ fn opened() -> Reply {
         command("model", "Chooses the model"),
     ];
     let (id, cwd) = (SessionId("s".to_owned()), path("/w/shop"));
-    Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new: true }))
+    Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new: true, held: None }))
 }
 
 fn permission(title: &str, kind: ToolKind, content: Vec<ToolContent>, input: serde_json::Value) -> Asked {

@@ -40,8 +40,12 @@ pub enum Body {
     Failure {
         /// The turn.
         turn: TurnId,
-        /// What happened and what to do.
-        message: String,
+        /// The provider of the model that was asked, if it is known.
+        provider: Option<String>,
+        /// What happened.
+        what: String,
+        /// What to do next; empty if nothing is known.
+        next: String,
     },
     /// The turn stopped before the model was done; the value says why.
     Stopped {
@@ -220,7 +224,7 @@ impl Cell {
             Body::Notice { title, description, .. } => {
                 [title.as_str()].into_iter().chain(description.as_deref()).collect()
             }
-            Body::Failure { message, .. } => vec![message],
+            Body::Failure { what, next, .. } => vec![what, next],
             Body::Stopped { why, .. } => vec![why],
             Body::Plan(entries) => entries.iter().map(|entry| entry.content.as_str()).collect(),
             Body::Changed { what, value } => vec![what, value],

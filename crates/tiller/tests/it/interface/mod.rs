@@ -4,7 +4,10 @@ mod colours;
 #[cfg(target_os = "linux")]
 mod costs;
 mod ends;
+mod failures;
+mod first_run;
 mod flags;
+mod held;
 mod history;
 mod model;
 mod pastes;
@@ -28,9 +31,16 @@ fn open(home: &Home) -> Option<Tmux> {
 
 /// Starts the interface with arguments in a window, and waits until it can be used.
 fn open_with(home: &Home, arguments: &str) -> Option<Tmux> {
-    let tmux = Tmux::start(home, &[("TILLER", env!("CARGO_BIN_EXE_tiller"))])?;
-    tmux.shell(&format!("stty -a > before; $TILLER {arguments}; echo over=$?"));
+    let tmux = begin_with(home, arguments, &[])?;
     tmux.wait_for(READY);
+    Some(tmux)
+}
+
+/// Starts the interface with arguments and variables in a window.
+fn begin_with(home: &Home, arguments: &str, variables: &[(&str, &str)]) -> Option<Tmux> {
+    let variables = [&[("TILLER", env!("CARGO_BIN_EXE_tiller"))], variables].concat();
+    let tmux = Tmux::start(home, &variables)?;
+    tmux.shell(&format!("stty -a > before; $TILLER {arguments}; echo over=$?"));
     Some(tmux)
 }
 

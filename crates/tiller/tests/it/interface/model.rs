@@ -32,7 +32,12 @@ pub(super) struct Answer {
 impl Model {
     /// Starts a server with the models `large`, which takes images, and `blind`, which does not.
     pub(super) fn start() -> Self {
-        Self::on(TcpListener::bind("127.0.0.1:0").unwrap())
+        Self::at("127.0.0.1:0")
+    }
+
+    /// Starts a server like [`Model::start`] at an address.
+    pub(super) fn at(address: &str) -> Self {
+        Self::on(TcpListener::bind(address).unwrap())
     }
 
     /// Starts a server like [`Model::start`] on a port.
@@ -42,7 +47,7 @@ impl Model {
         std::thread::spawn(move || {
             for mut stream in listener.incoming().map_while(Result::ok) {
                 let Ok((first, body)) = read_request(&stream) else { continue };
-                if first.starts_with("GET ") {
+                if !first.contains("/chat/completions") {
                     // The client may have gone.
                     let _ = stream.write_all(&listed(first.split(' ').nth(1).unwrap_or_default()));
                     continue;
@@ -105,6 +110,12 @@ impl Answer {
     pub(super) fn say(mut self, text: &str) {
         self.text(text);
         self.end();
+    }
+
+    /// Refuses the request: its credentials, so that the provider has failed, or its content.
+    pub(super) fn refuse(mut self, kind: &str, why: &str) {
+        let error = json!({ "error": { "type": kind, "message": why } });
+        self.stream.write_all(format!("data: {error}\n\n").as_bytes()).expect("the client reads");
     }
 
     /// Waits until the client has given the request up.

@@ -1,6 +1,7 @@
 //! The interface as plain lines, over pipes and in a terminal.
 
 use super::{Tmux, model::Model};
+use crate::home::Home;
 use serde_json::json;
 use std::{
     io::{Read as _, Write as _},
@@ -24,8 +25,14 @@ struct Plain {
 }
 
 impl Plain {
-    fn start(home: &crate::home::Home) -> Self {
-        let mut command = home.tiller(&["-i", "--no-stdin", "--screen", "plain"]);
+    fn start(home: &Home) -> Self {
+        Self::start_with(home, &[], &[])
+    }
+
+    /// Starts it with further arguments and variables.
+    fn start_with(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = home.tiller(&[&["-i", "--no-stdin", "--screen", "plain"], arguments].concat());
+        command.envs(variables.iter().copied());
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (sender, pieces) = channel();
@@ -175,4 +182,40 @@ fn a_typed_line_is_seen_once_in_a_terminal_and_the_prompt_comes_after_the_answer
     tmux.wait_for("over=0");
     let screen = tmux.wait("the shell's own line", |screen| screen.contains("\n$"));
     assert!(screen.lines().any(|line| line.trim_end() == ">"), "{screen}");
+}
+
+#[test]
+fn the_first_run_without_a_model_is_a_numbered_list() {
+    let home = Home::empty();
+    let mut plain = Plain::start_with(&home, &["list files"], &[("OLLAMA_HOST", "127.0.0.1:9")]);
+    plain.wait_for("no model is set up; begin with one of these:");
+    plain.wait_for("1. a key");
+    plain.wait_for("3. the pilot");
+    plain.wait_for("Answer with a number (Enter alone: 3)");
+    plain.say("3");
+    plain.wait_for("you: list files");
+    plain.wait_for("tiller: ");
+    plain.wait_for("ready; your message:");
+    plain.end();
+}
+
+#[test]
+fn in_plain_lines_a_letter_tries_a_failed_turn_again_and_a_slip_is_not_sent() {
+    let model = Model::start();
+    let home = model.home();
+    let mut plain = Plain::start(&home);
+    plain.wait_for("ready; your message:");
+    plain.say("/sesions of yesterday");
+    plain.wait_for("there is no command /sesions; did you mean /sessions?");
+    plain.say("count the lines");
+    model.next().refuse("invalid_request_error", "the tools are wrong");
+    plain.wait_for("error: fake refused the request to large: the tools are wrong");
+    plain.wait_for("  to do: change the request or choose another model");
+    plain.wait_for("the turn failed; r enter asks again");
+    plain.say("r");
+    let again = model.next();
+    assert_eq!(again.request.to_string().matches("count the lines").count(), 1, "{}", again.request);
+    again.say("there are 12");
+    plain.wait_for("tiller: there are 12");
+    plain.end();
 }

@@ -102,7 +102,7 @@ impl<'a> Stage<'a> {
             busy: false,
         };
         let (id, cwd) = (SessionId("s".to_owned()), AbsPath::new("/w/shop").unwrap());
-        let opened = OpenedSession { id, cwd, state, commands: Vec::new(), new: true };
+        let opened = OpenedSession { id, cwd, state, commands: Vec::new(), new: true, held: None };
         stage.reply(Reply::Opened(Box::new(opened)));
         stage.reply(Reply::Replayed);
         stage

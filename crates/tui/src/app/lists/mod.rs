@@ -3,11 +3,12 @@
 mod items;
 #[cfg(test)]
 mod tests;
+mod ways;
 
 use super::{App, Overlay, effect::Effect, settings::Pick, themes::ThemeRows};
 use crate::{
     driver::{
-        reply::{ListedSession, ModelKey},
+        reply::{ListedSession, ModelKey, Way},
         request::{Request, Which},
     },
     keys::Action,
@@ -44,6 +45,8 @@ pub(super) enum Rows {
         setting: Box<Setting>,
         actions: Vec<&'static str>,
     },
+    /// Ways to a model, where none is set up.
+    Ways(Vec<Way>),
     /// The turns that a rewind goes back to.
     Turns(Vec<RewindTarget>),
 }
@@ -211,6 +214,7 @@ impl App {
         self.show(picker, Rows::Turns(targets), Some(items));
     }
 
+    /// Shows a list; without items, as one that is being read.
     pub(super) fn show(&mut self, mut picker: Picker, rows: Rows, items: Option<Vec<Item>>) {
         let loading = items.is_none();
         picker.set_loading(loading);
@@ -270,12 +274,18 @@ impl App {
                 let keep = Request::KeepScope { everywhere: self.everywhere };
                 vec![Effect::Request(keep), self.query_sessions()]
             }
-            Outcome::Closed => {
-                self.close_list().map(|closed| self.unpreview_theme(&closed)).unwrap_or_default()
-            }
+            Outcome::Closed => self.leave_list(),
             Outcome::Edited { index, text } => self.renamed(index, text),
             Outcome::Picked { index, how } => self.picked(index, how),
         }
+    }
+
+    /// Closes the list. Without a model there is nothing else to do than to choose one.
+    pub(super) fn leave_list(&mut self) -> Vec<Effect> {
+        if self.finds_model() {
+            return vec![Effect::Quit];
+        }
+        self.close_list().map(|closed| self.unpreview_theme(&closed)).unwrap_or_default()
     }
 
     fn renamed(&mut self, index: usize, title: String) -> Vec<Effect> {
@@ -299,7 +309,9 @@ impl App {
                 };
                 let id = record.id.clone();
                 match how {
-                    How::Open | How::Default if self.choosing => Request::Open(Which::First(Some(id))),
+                    How::Open | How::Default if self.choosing => {
+                        Request::Open(Which::First { chosen: Some(id), take_over: false })
+                    }
                     How::Open | How::Default => Request::Open(Which::Stored { id, take_over: false }),
                     How::Fork => Request::Open(Which::Fork(id)),
                     How::Rename => {
@@ -330,6 +342,9 @@ impl App {
                 Some(target) => Request::Rewind(*target),
                 None => return Vec::new(),
             },
+            (Rows::Ways(ways), _) => {
+                return ways.get(index).cloned().map_or_else(Vec::new, |way| self.go(way));
+            }
             (Rows::Themes(_) | Rows::Settings(_) | Rows::Values { .. } | Rows::Actions { .. }, _) => {
                 return Vec::new();
             }
@@ -379,19 +394,30 @@ impl App {
         let Overlay::List(list) = &self.overlay else { return };
         let lines = list.picker.numbered(self.plain.page * PAGE, PAGE);
         let lines = if lines.is_empty() { vec!["nothing more".to_owned()] } else { lines };
+        let hint = match (&list.rows, list.picker.number()) {
+            (Rows::Ways(_), Some(number)) => format!(
+                "Answer with a number (Enter alone: {number}), more for the next page, or cancel to quit"
+            ),
+            _ => "Answer with a number, more for the next page, or cancel".to_owned(),
+        };
         lines.iter().for_each(|line| self.plain.say(line));
-        self.plain.hint("Answer with a number, more for the next page, or cancel");
+        self.plain.hint(&hint);
     }
 
     /// Takes a line that the user typed while a list waits in plain mode.
     pub(super) fn line_of_list(&mut self, line: &str) -> Vec<Effect> {
+        let finds_model = self.finds_model();
         let Overlay::List(list) = &mut self.overlay else { return Vec::new() };
         match line {
+            "" if finds_model => {
+                let index = list.picker.index();
+                return index.map_or_else(Vec::new, |index| self.picked(index, How::Open));
+            }
             "more" => {
                 self.plain.page += 1;
                 self.say_page();
             }
-            "" | "cancel" => self.overlay = Overlay::None,
+            "" | "cancel" => return self.leave_list(),
             number => match number.parse().ok().and_then(|number| list.picker.select_number(number)) {
                 Some(index) => {
                     // Each answer opens the next list or ends them all.

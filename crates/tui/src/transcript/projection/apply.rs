@@ -7,7 +7,7 @@ use crate::{
 };
 use agent::{
     Compaction, CompactionStep, Content, Item, MessageId, ModelResponse, PlanEntry, SessionEvent, Severity,
-    StopReason, SubagentState, ToolCallUpdate, ToolStatus, TurnEnd,
+    StopReason, SubagentState, ToolCallUpdate, ToolStatus, TurnEnd, TurnId,
 };
 use std::time::Duration;
 
@@ -49,7 +49,10 @@ impl Transcript {
             SessionEvent::PermissionModeChanged(mode) => {
                 self.changed("permission mode", mode.id().to_owned());
             }
-            SessionEvent::ModelChanged(model) => self.changed("model", model.clone()),
+            SessionEvent::ModelChanged(model) => {
+                self.model = Some(model.clone());
+                self.changed("model", model.clone());
+            }
             SessionEvent::EffortChanged(effort) => {
                 let value = effort.as_ref().map_or("default", |effort| effort.id());
                 self.changed("effort", value.to_owned());
@@ -81,7 +84,8 @@ impl Transcript {
                 self.settle();
                 match end {
                     TurnEnd::Failed(message) => {
-                        self.add(Body::Failure { turn: turn.clone(), message: message.clone() });
+                        let failure = self.failure(turn, message);
+                        self.add(failure);
                     }
                     TurnEnd::Stopped(reason) => {
                         let why = match reason {
@@ -102,13 +106,25 @@ impl Transcript {
             | SessionEvent::Swarm(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::ResultsLeftOut(_)
-            | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_) => {}
+            SessionEvent::Prefix(prefix) => self.model = Some(prefix.model.clone()),
         }
     }
 
     fn add(&mut self, body: Body) {
         self.cells.push(Cell::new(body));
+    }
+
+    /// Returns the cell of a turn that failed. The message says at its end what to do.
+    fn failure(&self, turn: &TurnId, message: &str) -> Body {
+        let (what, next) = message.rsplit_once("; ").unwrap_or((message, ""));
+        let provider = self.model.as_deref().and_then(|model| model.split('/').next());
+        Body::Failure {
+            turn: turn.clone(),
+            provider: provider.map(str::to_owned).filter(|provider| !provider.is_empty()),
+            what: what.to_owned(),
+            next: next.to_owned(),
+        }
     }
 
     fn changed(&mut self, what: &'static str, value: String) {

@@ -18,6 +18,8 @@ pub struct Transcript {
     /// The session's directory, to which paths are shown relative.
     cwd: Option<AbsPath>,
     title: Option<String>,
+    /// The model that is asked, once that is known.
+    model: Option<String>,
     plan: Vec<PlanEntry>,
     /// The texts of the answer that is being streamed; the last one may be unfinished.
     said: Vec<OpenSaid>,

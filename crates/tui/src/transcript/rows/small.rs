@@ -54,9 +54,14 @@ pub(super) fn parts(
             };
             (sign, role, word, title.clone(), description.clone().unwrap_or_default())
         }
-        Body::Failure { message, .. } => {
-            let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
-            ("✗", Role::Error, "error", first.to_owned(), rest.to_owned())
+        Body::Failure { provider, what, next, .. } => {
+            let (first, rest) = what.split_once('\n').unwrap_or((what, ""));
+            // Most messages begin with the provider's name.
+            let named = provider.as_ref().filter(|provider| !first.starts_with(provider.as_str()));
+            let text = named.map_or_else(|| first.to_owned(), |provider| format!("{provider}: {first}"));
+            let next = if next.is_empty() { none() } else { format!("to do: {next}") };
+            let rest = [rest, &next].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+            ("✗", Role::Error, "error", text, rest.join("\n"))
         }
         Body::Stopped { why, .. } => ("✗", Role::Warning, "stopped", (*why).to_owned(), none()),
         Body::Plan(entries) => ("·", Role::Dim, "plan", plan_line(entries), plan_list(entries)),
