@@ -32,7 +32,7 @@ use tui::{
     composer::Entry,
     driver::{
         host::{Clip, Host, OpenError, Opened},
-        reply::{Attachment, Way},
+        reply::{Attachment, SetupChoice},
     },
     settings::{ListedTheme, SettingsRead},
 };
@@ -119,9 +119,9 @@ impl Host for TerminalHost {
         }
     }
 
-    async fn ways(&self) -> Vec<Way> {
-        match self.with_setup(async |setup| setup.ways().await).await {
-            Ok(ways) => ways,
+    async fn setup_choices(&self) -> Vec<SetupChoice> {
+        match self.with_setup(async |setup| setup.setup_choices().await).await {
+            Ok(choices) => choices,
             Err(problem) => {
                 tracing::warn!("the settings cannot be used: {problem}");
                 Vec::new()
@@ -129,7 +129,7 @@ impl Host for TerminalHost {
         }
     }
 
-    async fn ways_of(&self, provider: &str) -> Result<Vec<Way>, String> {
+    async fn setup_choices_of(&self, provider: &str) -> Result<Vec<SetupChoice>, String> {
         self.with_setup(async |setup| setup.models_of(provider).await).await?
     }
 

@@ -1,4 +1,4 @@
-//! What the interface begins with where no model is set up: the ways to one, and the choice of one.
+//! The first setup in the interface, where no model is set up: its choices, and what each does.
 //! It finds and stores what `tiller setup` finds and stores.
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};
 use ::providers::{KNOWN_PROVIDERS, pilot};
 use system::AbsPath;
-use tui::driver::reply::{Step, Way};
+use tui::driver::reply::{SetupChoice, SetupStep};
 
 /// What a choice is made with.
 pub(crate) struct FirstSetup<'a> {
@@ -20,20 +20,20 @@ pub(crate) struct FirstSetup<'a> {
 }
 
 impl FirstSetup<'_> {
-    /// Looks around and returns the ways to a model: found keys, model servers on this machine, and
+    /// Looks around and returns the choices: found keys, model servers on this machine, and
     /// the pilot. Sends nothing beyond this machine.
-    pub(crate) async fn ways(&self) -> Vec<Way> {
+    pub(crate) async fn setup_choices(&self) -> Vec<SetupChoice> {
         let Self { options, environment, cwd } = self;
         let catalog = wiring::catalog(options, environment.redactor(), cwd);
         let found = Found::new(options, environment, cwd, &catalog).await;
-        ways(options, &found)
+        setup_choices(options, &found)
     }
 
-    /// Tries a provider, and returns its models as ways.
+    /// Tries a provider, and returns its models as choices.
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub(crate) async fn models_of(&self, provider: &str) -> Result<Vec<Way>, String> {
+    pub(crate) async fn models_of(&self, provider: &str) -> Result<Vec<SetupChoice>, String> {
         let wanted = ProviderSetup { provider: provider.to_owned(), ..ProviderSetup::default() };
         self.store(&wanted, true).await?;
         let trial = Trial::new(self.options, self.environment, self.cwd, &wanted);
@@ -42,9 +42,13 @@ impl FirstSetup<'_> {
         if models.is_empty() {
             return Err(format!("{provider} lists no model; name one with `tiller setup`"));
         }
-        let way =
-            |id: String| Way { name: id.clone(), step: Step::Take(id), is_ready: true, ..Way::default() };
-        Ok(models.into_iter().map(way).collect())
+        let choice = |id: String| SetupChoice {
+            name: id.clone(),
+            step: SetupStep::Take(id),
+            is_ready: true,
+            ..SetupChoice::default()
+        };
+        Ok(models.into_iter().map(choice).collect())
     }
 
     /// Stores a model as the one of new sessions; returns where. The pilot is not stored, so that a
@@ -71,45 +75,45 @@ impl FirstSetup<'_> {
     }
 }
 
-fn ways(options: &Options, found: &Found) -> Vec<Way> {
-    let mut ways: Vec<Way> = Vec::new();
-    let way = |name: &str, about: &str, step| Way {
+fn setup_choices(options: &Options, found: &Found) -> Vec<SetupChoice> {
+    let mut choices: Vec<SetupChoice> = Vec::new();
+    let choice = |name: &str, about: &str, step| SetupChoice {
         name: name.to_owned(),
         about: about.to_owned(),
         step,
         is_ready: false,
     };
-    let found_ways = ready(options, found).into_iter().map(|ready| Way {
+    let ready_choices = ready(options, found).into_iter().map(|ready| SetupChoice {
         is_ready: true,
         name: ready.name,
         about: ready.about,
         step: match ready.from {
-            ReadyFrom::Local(id) => Step::Take(id),
-            ReadyFrom::Provider(name) => Step::ModelsOf(name),
+            ReadyFrom::Local(id) => SetupStep::Take(id),
+            ReadyFrom::Provider(name) => SetupStep::ModelsOf(name),
         },
     });
-    ways.extend(found_ways);
+    choices.extend(ready_choices);
     let variable = KNOWN_PROVIDERS.first().map_or("", |known| known.key_variable);
     let about = match found.keys.is_empty() {
         true => format!("none in the environment ({variable}, …): choose to type one"),
         false => "choose to type the one of another provider".to_owned(),
     };
-    ways.push(way("a key", &about, Step::SetUp));
+    choices.push(choice("a key", &about, SetupStep::SetUp));
     let looks = options.providers.local.discover || !options.providers.local.urls.is_empty();
     if found.local.is_empty() {
         let about = match looks {
             true => "no model server answers (Ollama, …): choose to look again",
             false => "not looked for: providers.local.discover is off",
         };
-        ways.push(way("this machine", about, Step::Look));
+        choices.push(choice("this machine", about, SetupStep::Look));
     }
-    let pilot = way(
+    let pilot = choice(
         "the pilot",
         "no language model: a fixed set of commands, built in",
-        Step::Take(pilot::ID.to_owned()),
+        SetupStep::Take(pilot::ID.to_owned()),
     );
-    ways.push(Way { is_ready: true, ..pilot });
-    ways
+    choices.push(SetupChoice { is_ready: true, ..pilot });
+    choices
 }
 
 #[cfg(test)]
@@ -120,7 +124,7 @@ mod tests {
         let environment = [("HOME".to_owned(), "/home/x".to_owned())].into_iter().collect();
         let directories = crate::directories::resolve(&environment, &AbsPath::new("/w").unwrap()).unwrap();
         let options = Options::built_in(directories);
-        ways(&options, found).into_iter().map(|way| (way.name, way.is_ready)).collect()
+        setup_choices(&options, found).into_iter().map(|choice| (choice.name, choice.is_ready)).collect()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The ways to a model that can be taken at once: no key has to be typed for them.
+//! Models that can be used at once: no key has to be typed for them.
 
 use super::Found;
 use crate::{address::without_credentials, options::Options};
@@ -6,7 +6,7 @@ use crate::{address::without_credentials, options::Options};
 /// The number of models of one place that are offered.
 pub(super) const OFFERED_MODELS: usize = 12;
 
-/// A way to a model.
+/// A model, or a provider, that can be used at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ready {
     /// What leads to it.
@@ -26,7 +26,7 @@ pub(crate) enum ReadyFrom {
     Provider(String),
 }
 
-/// Returns the ways to a model that were found, those on this machine first.
+/// Returns what was found, model servers on this machine first.
 pub(crate) fn ready(options: &Options, found: &Found) -> Vec<Ready> {
     let local = found.local.iter().take(OFFERED_MODELS).map(|id| Ready {
         from: ReadyFrom::Local(id.clone()),

@@ -18,7 +18,7 @@ impl App {
     pub fn input(&mut self, input: Input, now: Duration) -> Vec<Effect> {
         self.now = now;
         let effects = self.take(input);
-        self.show_ways();
+        self.show_setup_choices();
         self.settle();
         effects
     }

@@ -133,7 +133,7 @@ impl App {
                 }
                 self.drop_images();
             }
-            Reply::Ways(ways) => self.ways_found(ways),
+            Reply::SetupChoices(choices) => self.setup_choices_found(choices),
             Reply::Models { models, complete } => self.models_listed(models, complete),
             Reply::Sessions { sessions, more } => return self.sessions_listed(sessions, more),
             Reply::Glance(id, glance) => self.glanced(id, glance),
@@ -176,7 +176,7 @@ impl App {
             self.overlay = Overlay::None;
             self.choosing = false;
         }
-        self.ways = None;
+        self.setup_choices = None;
         self.asks = AskQueue::new(self.options.bindings.clone());
         self.waiting.take_all();
         let (new, is_held) = (opened.new, opened.held.is_some());

@@ -29,7 +29,7 @@ mod work;
 
 use crate::{
     composer::Composer,
-    driver::reply::{Attachment, Way},
+    driver::reply::{Attachment, SetupChoice},
     highlight::Highlighter,
     keys::KeyReader,
     limits::{MESSAGE_TIME, NOTIFIED_TITLE, PROBLEM_TIME},
@@ -98,8 +98,8 @@ pub struct App {
     goes_on: bool,
     /// What is sent once the first session is open.
     first: FirstMessage,
-    /// The ways to a model, until there is a session.
-    ways: Option<Vec<Way>>,
+    /// The choices of the first setup, until there is a session.
+    setup_choices: Option<Vec<SetupChoice>>,
     /// Whether the command line leaves the choice of the first session to the user.
     choosing: bool,
     plain: plain::PlainState,
@@ -160,7 +160,7 @@ impl App {
             leaving: None,
             goes_on: false,
             first,
-            ways: None,
+            setup_choices: None,
             choosing: false,
             plain: plain::PlainState::default(),
             everywhere: options.everywhere,

@@ -1,6 +1,6 @@
 //! What the interface needs of the program around it.
 
-use super::reply::{Attachment, Way};
+use super::reply::{Attachment, SetupChoice};
 use crate::{
     composer::Entry,
     settings::{ListedTheme, SettingsRead},
@@ -38,7 +38,7 @@ pub enum OpenError {
         /// The process.
         holder: LeaseHolder,
     },
-    /// No model is set up: see [`Host::ways`].
+    /// No model is set up: see [`Host::setup_choices`].
     NoModel,
     /// Anything else: a message for the user.
     Failed(String),
@@ -65,11 +65,11 @@ pub trait Host: Send + Sync {
         surface: Surface,
     ) -> Result<Opened, OpenError>;
 
-    /// Looks for ways to a model, where none is set up. Sends nothing beyond this machine.
-    async fn ways(&self) -> Vec<Way>;
+    /// Looks for models that could be set up. Sends nothing beyond this machine.
+    async fn setup_choices(&self) -> Vec<SetupChoice>;
 
-    /// Asks a provider for its models; returns each as a way.
-    async fn ways_of(&self, provider: &str) -> Result<Vec<Way>, String>;
+    /// Asks a provider for its models; returns each as a choice.
+    async fn setup_choices_of(&self, provider: &str) -> Result<Vec<SetupChoice>, String>;
 
     /// Makes a model the one of the first session and of new ones; returns what was done.
     async fn take_model(&self, id: &str) -> Result<String, String>;

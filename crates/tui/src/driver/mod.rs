@@ -123,14 +123,18 @@ impl Driver {
             self.open(which).await;
             // Only a session that is opened resets it.
             if self.without_model.is_some() {
-                self.reply(Reply::Ways(self.host.ways().await));
+                self.reply(Reply::SetupChoices(self.host.setup_choices().await));
             }
             return;
         }
         if let Request::TakeOver = request {
             return self.take_over().await;
         }
-        if let Request::OpenAgain | Request::FindWays | Request::WaysOf(_) | Request::TakeModel(_) = request {
+        if let Request::OpenAgain
+        | Request::FindSetupChoices
+        | Request::SetupChoicesOf(_)
+        | Request::TakeModel(_) = request
+        {
             return self.find_model(request).await;
         }
         if let Some(open) = &self.open {
@@ -247,8 +251,8 @@ impl Driver {
             | Request::CancelSubagent(_)
             | Request::Open(_)
             | Request::OpenAgain
-            | Request::FindWays
-            | Request::WaysOf(_)
+            | Request::FindSetupChoices
+            | Request::SetupChoicesOf(_)
             | Request::TakeModel(_)
             | Request::TakeOver
             | Request::Quit => {
@@ -338,7 +342,7 @@ impl Driver {
         }
     }
 
-    /// Goes a step on the way to a model, where none is set up.
+    /// Does what a choice of the first setup says.
     async fn find_model(&mut self, request: Request) {
         let chosen = self.without_model.clone().flatten();
         let failed = match request {
@@ -346,8 +350,8 @@ impl Driver {
                 self.open(Which::First { chosen, take_over: false }).await;
                 None
             }
-            Request::WaysOf(provider) => match self.host.ways_of(&provider).await {
-                Ok(ways) => return self.reply(Reply::Ways(ways)),
+            Request::SetupChoicesOf(provider) => match self.host.setup_choices_of(&provider).await {
+                Ok(choices) => return self.reply(Reply::SetupChoices(choices)),
                 Err(error) => Some(error),
             },
             Request::TakeModel(id) => match self.host.take_model(&id).await {
@@ -361,7 +365,7 @@ impl Driver {
             _ => None,
         };
         if self.open.is_none() && self.watched.is_none() {
-            self.reply(Reply::Ways(self.host.ways().await));
+            self.reply(Reply::SetupChoices(self.host.setup_choices().await));
         }
         if let Some(error) = failed {
             self.reply(Reply::Failed(error));

@@ -22,8 +22,8 @@ pub enum Reply {
     Inserted(PromptId),
     /// A prompt ended.
     Settled(PromptId, Result<PromptOutcome, TurnError>),
-    /// No model is set up, so no session was opened: the ways to one.
-    Ways(Vec<Way>),
+    /// No model is set up, so no session was opened: what can be set up.
+    SetupChoices(Vec<SetupChoice>),
     /// The models that can be chosen, the default first.
     Models {
         /// The models, with where the key of each comes from.
@@ -95,22 +95,22 @@ pub struct OpenedSession {
     pub held: Option<LeaseHolder>,
 }
 
-/// A way to a model, where none is set up.
+/// A choice of the first setup, where no model is set up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct SetupChoice {
     /// Its name.
     pub name: String,
     /// What is known of it.
     pub about: String,
     /// The next step on it.
-    pub step: Step,
+    pub step: SetupStep,
     /// Whether it leads to a model without anything else.
     pub is_ready: bool,
 }
 
-/// A step on the way to a model.
+/// What a choice of the first setup does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Step {
+pub enum SetupStep {
     /// Use the model with this full id.
     Take(String),
     /// Choose one of the models of this provider.

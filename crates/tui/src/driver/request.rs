@@ -98,10 +98,10 @@ pub enum Request {
     Open(Which),
     /// Opens the session for which there was no model.
     OpenAgain,
-    /// Looks for ways to a model again.
-    FindWays,
-    /// Lists the models of a provider as ways to a model.
-    WaysOf(String),
+    /// Looks for setup choices again.
+    FindSetupChoices,
+    /// Lists the models of a provider as setup choices.
+    SetupChoicesOf(String),
     /// Makes a model the one of new sessions, and opens the session for which there was none.
     TakeModel(String),
     /// Takes the session that is read over from the process that holds it.

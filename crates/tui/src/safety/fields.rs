@@ -8,7 +8,7 @@ use crate::{
     },
     composer::{Entry, EntryPart},
     driver::{
-        reply::{Attachment, ListedSession, ModelKey, OpenedSession, Reply, Way},
+        reply::{Attachment, ListedSession, ModelKey, OpenedSession, Reply, SetupChoice},
         request::PromptId,
     },
 };
@@ -142,7 +142,7 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         Reply::History(vec![(entry, true)]),
         Reply::Files(vec![owned(), format!("{text}.rs")]),
         Reply::Models { models: keys.map(|key| (model.clone(), key)).into(), complete: false },
-        Reply::Ways(vec![Way { name: owned(), about: owned(), ..Way::default() }]),
+        Reply::SetupChoices(vec![SetupChoice { name: owned(), about: owned(), ..SetupChoice::default() }]),
         Reply::Sessions { sessions: vec![session], more: true },
         Reply::Glance(SessionId(owned()), glance),
         Reply::Turns(vec![Checkpoint { turn: 1, prompt: owned(), files: vec![path(text)] }]),

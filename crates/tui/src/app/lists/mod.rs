@@ -1,14 +1,14 @@
 //! The lists to choose from: sessions, models, modes, themes and turns to go back to.
 
+mod first_setup;
 mod items;
 #[cfg(test)]
 mod tests;
-mod ways;
 
 use super::{App, Overlay, effect::Effect, settings::Pick, themes::ThemeRows};
 use crate::{
     driver::{
-        reply::{ListedSession, ModelKey, Way},
+        reply::{ListedSession, ModelKey, SetupChoice},
         request::{Request, Which},
     },
     keys::Action,
@@ -45,8 +45,8 @@ pub(super) enum Rows {
         setting: Box<Setting>,
         actions: Vec<&'static str>,
     },
-    /// Ways to a model, where none is set up.
-    Ways(Vec<Way>),
+    /// The choices of the first setup, where no model is set up.
+    SetupChoices(Vec<SetupChoice>),
     /// The turns that a rewind goes back to.
     Turns(Vec<RewindTarget>),
 }
@@ -342,8 +342,11 @@ impl App {
                 Some(target) => Request::Rewind(*target),
                 None => return Vec::new(),
             },
-            (Rows::Ways(ways), _) => {
-                return ways.get(index).cloned().map_or_else(Vec::new, |way| self.go(way));
+            (Rows::SetupChoices(choices), _) => {
+                return choices
+                    .get(index)
+                    .cloned()
+                    .map_or_else(Vec::new, |choice| self.take_setup_choice(choice));
             }
             (Rows::Themes(_) | Rows::Settings(_) | Rows::Values { .. } | Rows::Actions { .. }, _) => {
                 return Vec::new();
@@ -395,7 +398,7 @@ impl App {
         let lines = list.picker.numbered(self.plain.page * PAGE, PAGE);
         let lines = if lines.is_empty() { vec!["nothing more".to_owned()] } else { lines };
         let hint = match (&list.rows, list.picker.number()) {
-            (Rows::Ways(_), Some(number)) => format!(
+            (Rows::SetupChoices(_), Some(number)) => format!(
                 "Answer with a number (Enter alone: {number}), more for the next page, or cancel to quit"
             ),
             _ => "Answer with a number, more for the next page, or cancel".to_owned(),
