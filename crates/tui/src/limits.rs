@@ -192,6 +192,8 @@ pub const HEARTBEAT: Duration = Duration::from_secs(20);
 
 /// How long nothing may have been typed before a question takes the focus by itself.
 pub const FOCUS_PAUSE: Duration = Duration::from_secs(1);
+/// Within this time, a key after another one is typing: together they are a message, not an answer.
+pub const TYPING_GAP: Duration = Duration::from_millis(200);
 /// How long keys are ignored after a question got the focus.
 pub const FOCUS_GRACE: Duration = Duration::from_millis(400);
 /// Rows of a command, a text or a diff that a question shows before `v` shows the rest.

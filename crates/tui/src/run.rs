@@ -234,7 +234,8 @@ impl ScreenLoop<'_> {
                     if tick.is_some_and(|tick| Instant::now() >= tick) {
                         self.changed = true;
                         self.app.set_today(today());
-                        self.app.tick(self.begun.elapsed());
+                        let effects = self.app.tick(self.begun.elapsed());
+                        self.perform(effects).await;
                     }
                 }
             }

@@ -397,7 +397,7 @@ async fn chat_errors_instead_of_an_answer_are_reported() {
         send(&[&a, r#"{"object":"error","message":"maximum context length is 8","code":400}"#]),
         &[
             "text: a",
-            "error: ContextOverflow: the conversation is too long for gpt-test: maximum context length is 8",
+            "error: ContextOverflow: the conversation is too long for gpt-test: maximum context length is 8; shorten it with /compact or choose a model with a larger context",
         ],
     )
     .await;
@@ -586,7 +586,7 @@ async fn responses_malformed_streams_are_handled() {
         "failed",
         wire,
         send(&[failed]),
-        &["error: ContextOverflow: the conversation is too long for gpt-test: too long"],
+        &["error: ContextOverflow: the conversation is too long for gpt-test: too long; shorten it with /compact or choose a model with a larger context"],
     )
     .await;
     let limited = r#"{"type":"error","code":"rate_limit_exceeded","message":"slow down"}"#;

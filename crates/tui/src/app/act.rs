@@ -2,11 +2,13 @@
 
 use super::{App, Overlay, effect::Effect, reading::Read};
 use crate::{
+    client::asks::{Answer, AskId},
     composer::Outcome,
     driver::request::Request,
     input::{Input, Key, KeyCode},
     keys::{Action, Place, Pressed, Situation},
     limits::{LEAVE_PAUSE, MAX_PASTE},
+    panel::KeyUse,
     screens::frame::Screen,
     transcript::rows::Paint,
 };
@@ -17,7 +19,8 @@ impl App {
     /// Takes an input of the user at `now`, the time since the interface started.
     pub fn input(&mut self, input: Input, now: Duration) -> Vec<Effect> {
         self.now = now;
-        let effects = self.take(input);
+        let mut effects = self.settle_answer();
+        effects.extend(self.take(input));
         self.show_setup_choices();
         self.settle();
         effects
@@ -130,9 +133,43 @@ impl App {
                 Vec::new()
             }
             Pressed::Action(Action::Interrupt) => self.interrupt(leaving),
+            Pressed::Action(_) | Pressed::Key(_) if self.is_message(key, &pressed, situation.place) => {
+                Vec::new()
+            }
             Pressed::Action(action) => self.act(situation.place, action),
             Pressed::Key(key) => self.typed(situation.place, key),
         }
+    }
+
+    /// Gives a key that is pressed while a question has the focus to the message, if the user is
+    /// typing one. Returns whether the question does not get it, or not yet.
+    fn is_message(&mut self, key: Key, pressed: &Pressed, place: Place) -> bool {
+        if !matches!(place, Place::Permission | Place::Reason | Place::Question) {
+            return false;
+        }
+        let action = match pressed {
+            Pressed::Action(action) => Some(*action),
+            _ => None,
+        };
+        match self.asks.use_of(key, action, self.now) {
+            KeyUse::Question => false,
+            KeyUse::Held => true,
+            KeyUse::Message(keys) => {
+                keys.into_iter().for_each(|key| drop(self.composer.key(key)));
+                true
+            }
+        }
+    }
+
+    /// Performs what a letter does that answers a question, once nothing else was typed.
+    pub(super) fn settle_answer(&mut self) -> Vec<Effect> {
+        let Some((id, answer)) = self.asks.settle_held(self.now) else { return Vec::new() };
+        self.answered(id, answer)
+    }
+
+    fn answered(&mut self, id: AskId, answer: Answer) -> Vec<Effect> {
+        self.plain.withdraw(id);
+        vec![Effect::Answer(id, answer)]
     }
 
     /// Takes a key of the transcript's search while its query is typed.
@@ -198,8 +235,7 @@ impl App {
             Place::Composer | Place::Search => self.in_composer(action),
             Place::Permission | Place::Reason | Place::Question => {
                 let Some((id, answer)) = self.asks.act(action, self.now) else { return Vec::new() };
-                self.plain.withdraw(id);
-                vec![Effect::Answer(id, answer)]
+                self.answered(id, answer)
             }
             Place::Picker => self.in_list(action),
             Place::Agents => self.in_work(action),

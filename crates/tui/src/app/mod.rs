@@ -217,12 +217,14 @@ impl App {
     }
 
     /// Updates what depends on the time alone; called at the time that [`App::next_tick`] returned.
-    pub fn tick(&mut self, now: Duration) {
+    pub fn tick(&mut self, now: Duration) -> Vec<Effect> {
         self.now = now;
+        let effects = self.settle_answer();
         if self.message.as_ref().is_some_and(|message| message.until <= now) {
             self.message = None;
         }
         self.settle();
+        effects
     }
 
     /// Returns the id of the open session.

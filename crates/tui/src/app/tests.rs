@@ -132,7 +132,7 @@ impl Person {
 
     pub(super) fn waits(&mut self, time: Duration) {
         self.now += time;
-        self.app.tick(self.now);
+        self.effects.extend(self.app.tick(self.now));
     }
 
     /// Types a line in plain mode.
@@ -323,6 +323,8 @@ fn a_permission_request_takes_no_key_that_was_meant_for_the_message() {
     assert_eq!(person.answers(), [], "it ignores keys at first");
     person.waits(Duration::from_millis(500));
     person.types("y");
+    assert_eq!(person.answers(), [], "another key may follow");
+    person.waits(Duration::from_millis(200));
     let once = Answer::Permission { outcome: PermissionOutcome::AllowOnce, reason: None };
     assert_eq!(person.answers(), [(AskId(7), once)]);
     assert_eq!(person.app.composer.as_text(), "yes, and y");

@@ -4,6 +4,8 @@
 //! gets the keys. A call is approved by a letter that was pressed while the request was shown with
 //! the focus for at least 400 ms, and by nothing else: Enter alone, Space, digits and the mouse
 //! never approve, and the lasting answers show what they cover before Enter confirms them.
+//!
+//! `typing.rs` tells an answer from a message that is begun while a question is shown.
 
 mod body;
 mod focus;
@@ -13,6 +15,7 @@ mod question;
 mod side_by_side;
 #[cfg(test)]
 mod tests;
+mod typing;
 
 use crate::client::asks::{Answer, AskId, Asked};
 use crate::input::Key;
@@ -25,12 +28,16 @@ use permission::{Permission, Step};
 use question::Asking;
 use std::collections::VecDeque;
 use std::time::Duration;
+use typing::Held;
+pub use typing::KeyUse;
 
 /// The questions that wait for the user.
 #[derive(Debug, Default)]
 pub struct AskQueue {
     asks: VecDeque<Waiting>,
     focus: Focus,
+    /// A key whose meaning depends on whether another one follows.
+    held: Option<Held>,
     bindings: Bindings,
 }
 
@@ -120,7 +127,7 @@ impl AskQueue {
     /// Returns when the focus or the shown text changes without an input, if it does.
     pub fn due(&self, now: Duration) -> Option<Duration> {
         self.asks.front()?;
-        self.focus.due(now)
+        self.focus.due(now).into_iter().chain(self.held.as_ref().map(|held| held.until)).min()
     }
 
     /// Returns whether the shown question has the focus, so that keys belong to it.
@@ -140,7 +147,12 @@ impl AskQueue {
     /// Performs an action on the shown question; returns its answer if that answers it. Dropped if
     /// the question has no focus, or has had it for less than 400 ms.
     pub fn act(&mut self, action: Action, now: Duration) -> Option<(AskId, Answer)> {
-        let ask = self.reached(now)?;
+        self.reached(now)?;
+        self.perform(action, now)
+    }
+
+    fn perform(&mut self, action: Action, now: Duration) -> Option<(AskId, Answer)> {
+        let ask = self.asks.front_mut()?;
         let step = match &mut ask.panel {
             Panel::Permission(permission) => permission.act(action),
             Panel::Question(asking) => asking.act(action),
@@ -149,6 +161,7 @@ impl AskQueue {
             Step::Waits => None,
             Step::Leave => {
                 ask.left = true;
+                self.held = None;
                 self.focus.leave();
                 None
             }
@@ -212,6 +225,7 @@ impl AskQueue {
     /// After the shown question went, the next one keeps the focus, but not the keys typed for the
     /// one before.
     fn next(&mut self, now: Duration) {
+        self.held = None;
         match self.asks.front() {
             Some(ask) if !ask.left => self.focus.begin_again(now),
             _ => self.focus.leave(),

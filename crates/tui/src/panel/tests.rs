@@ -78,7 +78,14 @@ impl User {
 
     fn wait(&mut self, millis: u64) -> &mut Self {
         self.now += ms(millis);
+        self.answers.extend(self.asks.settle_held(self.now));
         self.settle()
+    }
+
+    /// Lets time pass without a look at the focus.
+    fn wait_only(&mut self, millis: u64) {
+        self.now += ms(millis);
+        self.answers.extend(self.asks.settle_held(self.now));
     }
 
     fn settle(&mut self) -> &mut Self {
@@ -91,10 +98,23 @@ impl User {
         self.settle()
     }
 
+    /// Presses keys one by one, as somebody does who answers.
     fn press(&mut self, name: &str) -> &mut Self {
         for name in name.split(' ') {
             let chord: crate::keys::spelling::Chord = name.parse().unwrap();
             self.press_key(chord.keys()[0]);
+            // Nothing follows for a moment.
+            self.answers.extend(self.asks.settle_held(self.now + ms(400)));
+        }
+        self
+    }
+
+    /// Types a text with this time before each key.
+    fn types(&mut self, text: &str, gap: u64) -> &mut Self {
+        for character in text.chars() {
+            self.wait(gap);
+            let code = if character == '\n' { KeyCode::Enter } else { KeyCode::Char(character) };
+            self.press_key(Key::plain(code));
         }
         self
     }
@@ -114,9 +134,23 @@ impl User {
                     _ => {}
                 }
             }
-            (Pressed::Action(action), _) => self.answers.extend(self.asks.act(action, self.now)),
-            (Pressed::Key(key), _) => self.asks.key(key, self.now),
             (Pressed::Begun, _) => {}
+            (pressed, _) => {
+                let action = if let Pressed::Action(action) = pressed { Some(action) } else { None };
+                match (self.asks.use_of(key, action, self.now), action) {
+                    (KeyUse::Question, Some(action)) => {
+                        self.answers.extend(self.asks.act(action, self.now));
+                    }
+                    (KeyUse::Question, None) => self.asks.key(key, self.now),
+                    (KeyUse::Held, _) => {}
+                    (KeyUse::Message(keys), _) => {
+                        self.composed.extend(keys.iter().map(|key| match key.code {
+                            KeyCode::Char(character) => character,
+                            _ => panic!("only characters are a message"),
+                        }))
+                    }
+                }
+            }
         }
         self.settle();
     }
@@ -167,8 +201,51 @@ fn enter_space_digits_and_capitals_never_approve() {
         let mut user = User::new();
         user.asked(1, asked("git push")).wait(400).press(keys);
         assert_eq!(user.answers, [], "{keys}");
-        assert!(user.asks.has_focus());
+        assert!(user.asks.has_focus(), "{keys}");
     }
+}
+
+#[test]
+fn a_message_that_is_begun_while_a_request_is_shown_is_a_message() {
+    for begun in [0, 100, 390, 400, 1_000] {
+        for text in
+            ["this is my folder", "yes please do", "yes", "no way", "my", "Yes, go on", "1. do it", "nyny"]
+        {
+            for gap in [20, 70, 150, 190] {
+                let mut user = User::new();
+                user.asked(1, asked("git push")).wait(begun).types(text, gap).wait(2_000);
+                assert_eq!(user.answers, [], "{text:?} after {begun} ms, {gap} ms between keys");
+                assert_eq!(user.composed, text, "after {begun} ms, {gap} ms between keys");
+                assert!(!user.asks.has_focus());
+            }
+        }
+    }
+}
+
+#[test]
+fn slow_typing_that_is_begun_as_a_request_appears_does_not_approve_it() {
+    for gap in [210, 300, 390] {
+        let mut user = User::new();
+        user.asked(1, asked("git push")).types("my yard", gap).wait(2_000);
+        assert_eq!(user.answers, [], "{gap} ms between keys");
+    }
+}
+
+#[test]
+fn a_letter_that_is_pressed_again_is_one_answer_and_enter_does_not_change_it() {
+    for keys in ["yy", "y\n", "yyy"] {
+        let mut user = User::new();
+        user.asked(1, asked("git push")).wait(400).types(keys, 50);
+        assert_eq!(user.answers, [], "another key may follow");
+        assert_eq!(user.asks.due(user.now).is_some(), true);
+        user.wait(200);
+        assert_eq!(user.permissions(), [(1, PermissionOutcome::AllowOnce)], "{keys}");
+    }
+    let mut user = User::new();
+    user.asked(1, asked("git push")).wait(400).types("y", 0);
+    user.press_key(Key::plain(KeyCode::Esc));
+    user.wait(1_000);
+    assert_eq!(user.answers, [], "esc takes it back");
 }
 
 #[test]
@@ -184,7 +261,9 @@ fn a_request_takes_no_focus_while_one_types() {
     assert!(user.asks.has_focus());
     user.wait(399).press("y");
     assert_eq!(user.answers, [], "what was typed ahead is dropped");
-    user.wait(1).press("y");
+    user.wait(399).press("y");
+    assert_eq!(user.answers, [], "and it begins the time anew");
+    user.wait(400).press("y");
     assert_eq!(user.permissions(), [(1, PermissionOutcome::AllowOnce)]);
 }
 
@@ -580,6 +659,8 @@ proptest! {
         let mut witness = Witness::default();
         let (mut terminal, mut covered, mut next) = (true, false, 0);
         let mut typed = None;
+        // The last key, and the request that was shown with the focus for long enough then.
+        let mut last: Option<(Key, Option<AskId>)> = None;
         for number in numbers {
             let happening = happening(number);
             let (before, shown, had) = (user.answers.len(), witness.shown, user.asks.has_focus());
@@ -596,24 +677,21 @@ proptest! {
                     // A terminal without the focus sends no keys; that they are ignored is tested
                     // all the same.
                     let key: crate::keys::spelling::Chord = KEYS[key].parse().unwrap();
+                    let key = key.keys()[0];
+                    let settled = witness.since.is_some_and(|since| user.now - since >= ms(400));
+                    // Enter leaves a letter that waits as it is.
+                    let waits = key.code == KeyCode::Enter && user.asks.held.is_some();
+                    if !waits {
+                        last = Some((key, shown.filter(|_| settled)));
+                    }
                     if covered {
                         user.asks.typed(user.now);
                     } else {
-                        user.press_key(key.keys()[0]);
+                        user.press_key(key);
                     }
-                    let approved = user.answers[before..].iter().any(|(id, answer)| {
-                        let approves = matches!(answer, Answer::Permission { outcome, .. } if outcome.allows());
-                        approves && {
-                            let settled = witness.since.is_some_and(|since| user.now - since >= ms(400));
-                            let letter = key.keys()[0] == Key::plain(KeyCode::Char('y')) || key.keys()[0] == Key::plain(KeyCode::Enter);
-                            !(settled && shown == Some(*id) && letter)
-                        }
-                    });
-                    prop_assert!(!approved, "{key}: {:?} {witness:?}", user.answers.last());
-                    prop_assert!(user.answers.len() <= before + 1);
                     typed = Some(user.now);
                 }
-                Happening::Wait(millis) => user.now += ms(millis),
+                Happening::Wait(millis) => { user.wait_only(millis); }
                 Happening::Terminal(has) => { terminal = has; user.asks.focus_changed(has, user.now); witness = Witness::default(); }
                 Happening::Covered(now) => covered = now,
                 Happening::Pasted => {
@@ -622,6 +700,16 @@ proptest! {
                     typed = Some(user.now);
                 }
             }
+            let approved = user.answers[before..].iter().any(|(id, answer)| {
+                let approves = matches!(answer, Answer::Permission { outcome, .. } if outcome.allows());
+                let letter = last.is_some_and(|(key, shown)| {
+                    let codes = [KeyCode::Char('y'), KeyCode::Enter];
+                    shown == Some(*id) && codes.map(Key::plain).contains(&key)
+                });
+                approves && !letter
+            });
+            prop_assert!(!approved, "{last:?}: {:?} {witness:?}", user.answers.last());
+            prop_assert!(user.answers.len() <= before + 1);
             user.asks.settle(user.composed.is_empty(), covered, user.now);
             // Only a key of the user gives the focus against the rule.
             let by_key = matches!(happening, Happening::Key(_));

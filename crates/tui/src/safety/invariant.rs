@@ -189,7 +189,7 @@ impl Play {
             }
             Act::Wait => {
                 self.stage.now += std::time::Duration::from_secs(3);
-                self.stage.app.tick(self.stage.now);
+                drop(self.stage.app.tick(self.stage.now));
                 self.stage.draw();
             }
         }

@@ -82,7 +82,7 @@ impl Play {
     /// Lets time pass in which nothing is typed.
     pub(super) fn waits(&mut self) {
         self.stage.now += std::time::Duration::from_secs(2);
-        self.stage.app.tick(self.stage.now);
+        drop(self.stage.app.tick(self.stage.now));
         self.stage.draw();
     }
 

@@ -195,7 +195,7 @@ fn the_first_run_without_a_model_is_a_numbered_list() {
     plain.say("3");
     plain.wait_for("you: list files");
     plain.wait_for("tiller: ");
-    plain.wait_for("ready; your message:");
+    plain.wait_for_prompt();
     plain.end();
 }
 
@@ -204,7 +204,7 @@ fn in_plain_lines_a_letter_tries_a_failed_turn_again_and_a_slip_is_not_sent() {
     let model = Model::start();
     let home = model.home();
     let mut plain = Plain::start(&home);
-    plain.wait_for("ready; your message:");
+    plain.wait_for_prompt();
     plain.say("/sesions of yesterday");
     plain.wait_for("there is no command /sesions; did you mean /sessions?");
     plain.say("count the lines");

@@ -73,7 +73,7 @@ fn a_model_server_that_starts_later_is_in_the_list() {
     // A free port, which the server takes once the interface runs.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let home = Home::new();
-    home.settings(&format!("[providers]\nlocal.discover = false\nlocal.urls = ['http://{port}']\n"));
+    home.settings(&format!("agent.default_model = 'offline/pilot'\n[providers]\nlocal.discover = false\nlocal.urls = ['http://{port}']\n"));
     let Some(tmux) = open(&home) else { return };
     let _model = Model::on(TcpListener::bind(port).unwrap());
     tmux.say("/model");

@@ -421,6 +421,7 @@ fn a_permission_request_that_waits_moves_to_the_other_screen() {
     person.waits(std::time::Duration::from_secs(2));
     person.waits(std::time::Duration::from_millis(500));
     person.types("n");
+    person.waits(std::time::Duration::from_millis(200));
     assert!(matches!(person.answers()[..], [(AskId(7), _)]));
     person.changed("ui.screen", options(Screen::Plain));
     person.committed.clear();
