@@ -15,6 +15,9 @@ mod start;
 mod subagents;
 mod text;
 mod tui;
+mod tui_extremes;
+mod tui_session;
+mod tui_stream;
 mod turns;
 
 use super::child::Agent;
@@ -63,10 +66,10 @@ const ALL: &[(&str, Measurement)] = &[
     ("subagents", subagents::measure),
     ("commands", commands::measure),
     ("tui", tui::start),
-    ("tui stream", tui::stream),
-    ("tui session", tui::session),
-    ("tui huge session", tui::huge),
-    ("tui extremes", tui::extremes),
+    ("tui stream", tui_stream::measure),
+    ("tui session", tui_session::measure),
+    ("tui huge session", tui_session::huge),
+    ("tui extremes", tui_extremes::measure),
 ];
 
 /// Takes all figures, or those of the measurement `only`, `runs` times each.

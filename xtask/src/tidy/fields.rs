@@ -1,4 +1,4 @@
-//! Architecture Invariant: a struct has at most eight fields that are visible outside its module.
+//! Architecture Invariant: a struct has at most ten fields that are visible outside its module.
 //! With more of them a function that takes the struct does not show what it needs, and any file can
 //! change any field. Fields that belong together become a struct of their own, or private behind
 //! methods.
@@ -13,7 +13,7 @@ use super::modules::crates;
 use super::tree::{File, Tree};
 
 /// The most fields that are visible outside the module.
-const MOST: usize = 8;
+const MOST: usize = 10;
 
 /// The derives of records whose fields are prescribed from outside.
 const PRESCRIBED: [&str; 4] = ["Serialize", "Deserialize", "Args", "Parser"];
@@ -65,11 +65,11 @@ mod tests {
     #[test]
     fn a_struct_with_many_visible_fields_is_found() {
         for visibility in ["pub", "pub(crate)", "pub(super)", "pub(in crate::a)"] {
-            assert_eq!(found(&record("pub(crate) struct A", 8, visibility)), []);
-            let problems = found(&format!("mod b;\n{}", record("pub(crate) struct A", 9, visibility)));
+            assert_eq!(found(&record("pub(crate) struct A", 10, visibility)), []);
+            let problems = found(&format!("mod b;\n{}", record("pub(crate) struct A", 11, visibility)));
             assert_eq!(problems.len(), 1, "{visibility}");
             assert_eq!(problems[0].line, Some(2));
-            assert!(problems[0].message.contains("`A` has 9 fields"), "{problems:?}");
+            assert!(problems[0].message.contains("`A` has 11 fields"), "{problems:?}");
         }
     }
 
@@ -86,11 +86,11 @@ mod tests {
     fn records_that_are_prescribed_from_outside_are_exempt() {
         for derive in ["Debug, serde::Serialize", "Deserialize", "Args", "clap::Parser"] {
             assert_eq!(
-                found(&record(&format!("#[derive({derive})]\npub struct A"), 9, "pub")),
+                found(&record(&format!("#[derive({derive})]\npub struct A"), 11, "pub")),
                 [],
                 "{derive}"
             );
         }
-        assert_eq!(found(&record("#[derive(Debug, Clone)]\npub struct A", 9, "pub")).len(), 1);
+        assert_eq!(found(&record("#[derive(Debug, Clone)]\npub struct A", 11, "pub")).len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! The part of a session's state that a client may display and change, derived from its events.
 
-use crate::{Effort, Mode, PermissionMode, SessionEvent};
+use crate::{Effort, Mode, PermissionMode, SessionEvent, SessionRecord};
 use system::AbsPath;
 
 /// The part of a session's state that a client may display and change.
@@ -29,6 +29,21 @@ pub struct SessionState {
 }
 
 impl SessionState {
+    /// Returns the state of a stored session while no task runs it.
+    pub fn of(record: &SessionRecord) -> Self {
+        Self {
+            mode: record.controls.mode,
+            permission_mode: record.controls.permission_mode,
+            model: record.controls.model.clone(),
+            effort: record.controls.effort,
+            title: record.title.clone(),
+            branch: record.branch.clone(),
+            additional_directories: record.additional_directories.clone(),
+            sandbox: String::new(),
+            busy: false,
+        }
+    }
+
     /// Applies an event; returns whether the event belongs to this state.
     pub(crate) fn apply(&mut self, event: &SessionEvent) -> bool {
         match event {

@@ -305,7 +305,7 @@ impl Runtime {
         let state = SessionState {
             permission_mode: tighter(record.controls.permission_mode, settings.seen().start.permission_mode),
             additional_directories,
-            ..record.state()
+            ..SessionState::of(&record)
         };
         let surface = attach(&record.id);
         // The user may have chosen the stored modes, so they do not follow the settings.
@@ -361,8 +361,8 @@ impl Runtime {
         self.store.get(id).await
     }
 
-    /// Returns the end of a stored session at a glance: its last prompt, the answer, and how the turn
-    /// ended. Reads only the last events.
+    /// Returns the end of a stored session at a glance: its last prompt, the answer, and how the
+    /// turn ended. Reads only the last events.
     pub async fn glance(&self, id: &SessionId) -> Result<Glance, StoreError> {
         glance(self.store.as_ref(), id).await
     }

@@ -6,7 +6,7 @@ pub(crate) mod timed;
 
 use crate::{
     ContentHash, Cost, Effort, Memories, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent,
-    SessionId, SessionState,
+    SessionId,
 };
 use async_trait::async_trait;
 use std::{fmt, sync::Arc};
@@ -143,23 +143,6 @@ pub struct SessionRecord {
     pub last_seq: u64,
     /// Whether it is archived.
     pub archived: bool,
-}
-
-impl SessionRecord {
-    /// Returns the state of the session while no task runs it.
-    pub fn state(&self) -> SessionState {
-        SessionState {
-            mode: self.controls.mode,
-            permission_mode: self.controls.permission_mode,
-            model: self.controls.model.clone(),
-            effort: self.controls.effort,
-            title: self.title.clone(),
-            branch: self.branch.clone(),
-            additional_directories: self.additional_directories.clone(),
-            sandbox: String::new(),
-            busy: false,
-        }
-    }
 }
 
 /// What can be chosen for a session.

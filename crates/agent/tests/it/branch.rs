@@ -1,10 +1,10 @@
-//! What git has checked out in a session's directory: read without git, told to the client, stored.
+//! What git has checked out in a session's directory: read without git, sent to the client, stored.
 
 use crate::stage::{Setting, Stage, stage};
 use agent::{SessionEvent, SessionStore as _, fake::Reply};
 
-/// The branches that the client was told of.
-fn told(stage: &Stage) -> Vec<Option<String>> {
+/// The branches that were sent to the client.
+fn sent(stage: &Stage) -> Vec<Option<String>> {
     let events = stage.client.events().into_iter();
     let branch = |event| match event {
         SessionEvent::BranchChanged(branch) => Some(branch),
@@ -13,7 +13,7 @@ fn told(stage: &Stage) -> Vec<Option<String>> {
     events.filter_map(branch).collect()
 }
 
-/// Waits until the store has this branch; the session's state, and what the client was told, must
+/// Waits until the store has this branch; the session's state, and what was sent to the client must
 /// agree.
 async fn stores(stage: &Stage, branch: &str) {
     loop {
@@ -24,7 +24,7 @@ async fn stores(stage: &Stage, branch: &str) {
         tokio::task::yield_now().await;
     }
     assert_eq!(stage.session.state().branch.as_deref(), Some(branch));
-    assert_eq!(told(stage).last(), Some(&Some(branch.to_owned())));
+    assert_eq!(sent(stage).last(), Some(&Some(branch.to_owned())));
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn the_branch_is_read_when_a_session_begins_and_when_a_turn_ends() {
     stage.prompt("c").await.unwrap();
     stores(&stage, "(0123456)").await;
     let expected = ["main", "feature/x", "(0123456)"].map(|branch| Some(branch.to_owned()));
-    assert_eq!(told(&stage), expected, "only changes are told");
+    assert_eq!(sent(&stage), expected, "only changes are sent");
 }
 
 #[tokio::test]
@@ -50,6 +50,6 @@ async fn a_directory_without_a_repository_has_no_branch() {
     let stage = stage(Setting { script: vec![Reply::text("one")], ..Setting::default() }).await;
     stage.prompt("a").await.unwrap();
     stage.runtime.shutdown().await;
-    assert_eq!(told(&stage), []);
+    assert_eq!(sent(&stage), []);
     assert_eq!(stage.store.get(stage.session.id()).await.unwrap().branch, None);
 }

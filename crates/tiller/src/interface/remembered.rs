@@ -1,4 +1,4 @@
-//! What the interface remembers of its own state between runs: a file of JSON in the data directory.
+//! What the interface remembers of its own state between runs: a JSON file in the data directory.
 //! It is no setting: the interface changes it as it is used, and nothing is lost without it.
 
 use crate::options::Options;

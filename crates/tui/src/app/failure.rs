@@ -21,7 +21,7 @@ impl App {
     pub(super) fn can_retry(&self) -> bool {
         self.session
             .as_ref()
-            .is_some_and(|session| session.failed && session.turn.is_none() && session.held.is_none())
+            .is_some_and(|session| session.has_failed() && session.turn.is_none() && session.held.is_none())
             && self.waiting.all().is_empty()
     }
 

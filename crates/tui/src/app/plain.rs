@@ -32,7 +32,7 @@ pub(super) struct PlainState {
     /// Until when the answer to a line is awaited before the next one is asked for.
     awaited: Option<Duration>,
     begun: bool,
-    /// Whether it was said that the failed turn can be tried again.
+    /// Whether the line about trying the failed turn again was printed.
     retry_offered: bool,
     /// The page of the list that was printed last, from 0.
     pub(super) page: usize,

@@ -32,7 +32,7 @@ pub struct SessionView {
     /// The running turn.
     pub turn: Option<RunningTurn>,
     /// Whether the last request to the model failed and can be made again.
-    pub failed: bool,
+    failed: bool,
     /// Whether it can only be read, and why.
     pub held: Option<Held>,
     /// Whether the last turn was answered without a model.
@@ -84,6 +84,11 @@ pub struct RunningTurn {
 }
 
 impl SessionView {
+    /// Whether the last request to the model failed and can be made again.
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
     /// Creates the view of a session that was opened at `now`.
     pub fn new(opened: OpenedSession, now: Duration) -> Self {
         let OpenedSession { id, cwd, state, commands, held, new: _ } = opened;

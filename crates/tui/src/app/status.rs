@@ -18,8 +18,8 @@ const WIDE: usize = 60;
 /// The most cells of a branch in a row that has no room for all of it.
 const BRANCH_CELLS: usize = 16;
 
-/// Returns the rows of the status: one, or two on a narrow screen if `most` allows it. What does not
-/// fit is shortened, and then left out, the least important part first.
+/// Returns the rows of the status: one, or two on a narrow screen if `most` allows it. What does
+/// not fit is shortened, and then left out, the least important part first.
 pub(super) fn status(view: &SessionView, look: &Look, most: usize) -> Vec<Row> {
     let parts = parts(view, look);
     if look.width >= WIDE || most < 2 {

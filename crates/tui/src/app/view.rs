@@ -56,8 +56,8 @@ impl App {
         Frame { commit: step.commit, live, cursor: below(lower.cursor, above) }
     }
 
-    /// Returns the most rows below the transcript: half of the screen, all of it for a list, and for
-    /// a question as many as leave a few of what led to it.
+    /// Returns the most rows below the transcript: half of the screen, all of it for a list, and
+    /// for a question as many as leave a few of what led to it.
     fn most(&self, rows: usize) -> usize {
         match self.overlay {
             Overlay::List(_) | Overlay::Keys(_) => rows,

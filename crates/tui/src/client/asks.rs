@@ -16,6 +16,7 @@ pub struct AskId(pub u64);
 
 /// A question for the user.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "few questions wait at a time")]
 pub enum Asked {
     /// Whether a call may run.
     Permission(PermissionRequest),

@@ -7,7 +7,7 @@ use super::{
     request::Which,
 };
 use crate::client::mailbox::Letter;
-use agent::{LeaseHolder, SessionId};
+use agent::{LeaseHolder, SessionId, SessionState};
 
 /// A session that is read.
 pub(super) struct Watched {
@@ -30,7 +30,7 @@ impl Driver {
             Err(error) => return self.reply(Reply::Failed(error.to_string())),
         };
         self.leave().await;
-        let state = record.state();
+        let state = SessionState::of(&record);
         self.reply(Reply::Opened(Box::new(OpenedSession {
             id: id.clone(),
             cwd: record.cwd,

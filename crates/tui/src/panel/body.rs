@@ -52,7 +52,7 @@ pub(super) fn permission(permission: &Permission, head: &Head<'_>, most: usize) 
 fn body(permission: &Permission, head: &Head<'_>) -> Body {
     let request = &permission.request;
     let mut title = one_line(&request.description.title);
-    // The title names the only file; what remains to be said of it is how much changes.
+    // The title names the only file; only how much of it changes is added.
     let named = match permission.files.as_slice() {
         [file] if request.content.len() == 1 && names(&title, &file.path) => Some(file),
         _ => None,

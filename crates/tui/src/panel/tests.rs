@@ -98,7 +98,7 @@ impl User {
         self.settle()
     }
 
-    /// Presses keys one by one, as somebody does who answers.
+    /// Presses keys one by one, as a user does who answers.
     fn press(&mut self, name: &str) -> &mut Self {
         for name in name.split(' ') {
             let chord: crate::keys::spelling::Chord = name.parse().unwrap();
@@ -237,7 +237,7 @@ fn a_letter_that_is_pressed_again_is_one_answer_and_enter_does_not_change_it() {
         let mut user = User::new();
         user.asked(1, asked("git push")).wait(400).types(keys, 50);
         assert_eq!(user.answers, [], "another key may follow");
-        assert_eq!(user.asks.due(user.now).is_some(), true);
+        assert!(user.asks.due(user.now).is_some());
         user.wait(200);
         assert_eq!(user.permissions(), [(1, PermissionOutcome::AllowOnce)], "{keys}");
     }

@@ -13,7 +13,7 @@ use crate::keys::{Action, Place};
 use crate::limits::{FOCUS_GRACE, TYPING_GAP};
 use std::time::Duration;
 
-/// What becomes of a key that is pressed while a question has the focus.
+/// Who gets a key that is pressed while a question has the focus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyUse {
     /// The question takes it, by [`AskQueue::act`] or [`AskQueue::key`].

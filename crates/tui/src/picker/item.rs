@@ -57,8 +57,8 @@ pub(super) struct Columns {
 impl Columns {
     /// Returns the widths of the columns of these rows; 0 for a column that is left out.
     ///
-    /// Beside a flexible column that names the row, no other takes more than a quarter of it, except
-    /// those that are shown whole.
+    /// Beside a flexible column that names the row, no other takes more than a quarter of it,
+    /// except those that are shown whole.
     pub(super) fn widths(&self, items: &[&Item], look: &Look) -> Vec<usize> {
         let flexible = self.flexible;
         let many = items.iter().map(|item| item.columns.len()).max().unwrap_or(0);

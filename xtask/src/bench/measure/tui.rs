@@ -1,13 +1,5 @@
 //! The terminal interface, through a pseudoterminal.
 
-mod extremes;
-mod session;
-mod stream;
-
-pub(super) use extremes::measure as extremes;
-pub(super) use session::{huge, measure as session};
-pub(super) use stream::measure as stream;
-
 use super::super::figure::{Figure, Quantity};
 use super::super::script::Script;
 use super::super::window::Window;
@@ -16,13 +8,13 @@ use anyhow::{Context, Result};
 use std::time::Duration;
 
 /// The model in the status row, which is the last row of a frame.
-const STATUS: &str = "openai/bench";
+pub(super) const STATUS: &str = "openai/bench";
 /// The sign before the message that is typed, which is in each frame.
 const COMPOSER: &str = "> ";
 /// How long the interface is watched while it does nothing, or only shows progress.
 const WATCHED: Duration = Duration::from_secs(3);
 /// How long the interface may take to settle before it is watched.
-const SETTLED: Duration = Duration::from_millis(500);
+pub(super) const SETTLED: Duration = Duration::from_millis(500);
 
 /// Measures the start, and what the interface costs while nothing happens.
 pub(super) fn start(bench: &Bench<'_>) -> Result<Vec<Figure>> {
@@ -64,7 +56,7 @@ pub(super) fn start(bench: &Bench<'_>) -> Result<Vec<Figure>> {
 }
 
 /// Types the prompt of a script, without sending it.
-fn say(window: &mut Window, script: Script) -> Result<()> {
+pub(super) fn say(window: &mut Window, script: Script) -> Result<()> {
     let from = window.written.len();
     window.keys(script.word())?;
     // The echo may come in pieces; its last character is the end.
@@ -74,7 +66,7 @@ fn say(window: &mut Window, script: Script) -> Result<()> {
 }
 
 /// Sends the prompt of a script; returns where its output begins.
-fn send(window: &mut Window, script: Script) -> Result<usize> {
+pub(super) fn send(window: &mut Window, script: Script) -> Result<usize> {
     say(window, script)?;
     let from = window.written.len();
     window.keys("\r")?;

@@ -1,10 +1,10 @@
 //! Inputs of unusual size: a large project, and a command with much output.
 
-use super::super::super::figure::{Figure, Quantity};
-use super::super::super::script::Script;
-use super::super::super::window::Window;
-use super::super::Bench;
-use super::{SETTLED, STATUS, send};
+use super::super::figure::{Figure, Quantity};
+use super::super::script::Script;
+use super::super::window::Window;
+use super::Bench;
+use super::tui::{SETTLED, STATUS, send};
 use anyhow::Result;
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ const DIRECTORIES: usize = 1_000;
 const FILES: usize = 100;
 
 /// Measures the list of files in a project of 100,000 files, and a command that writes 100 MB.
-pub(in super::super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut list = Figure::of(Quantity::ms("interface, first list of 100,000 files", 50.0));
     let mut key = Figure::of(Quantity::ms("… a further key in it", 10.0));
     let mut output = Figure::of(Quantity::mib("interface, memory that 100 MB of output add", 25.0));

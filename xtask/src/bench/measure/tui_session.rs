@@ -1,11 +1,11 @@
 //! Long stored sessions.
 
-use super::super::super::child::Agent;
-use super::super::super::figure::{Figure, Quantity};
-use super::super::super::script::Script;
-use super::super::super::window::Window;
-use super::super::{Bench, open};
-use super::{SETTLED, STATUS};
+use super::super::child::Agent;
+use super::super::figure::{Figure, Quantity};
+use super::super::script::Script;
+use super::super::window::Window;
+use super::tui::{SETTLED, STATUS};
+use super::{Bench, open};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -23,7 +23,7 @@ const TRANSCRIPT: &str = "\u{f}";
 const RESIZE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Measures a session of 10,000 events: opening it, searching in it and changing its size.
-pub(in super::super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut first = Figure::of(Quantity::ms("interface, open 10,000 events, first frame", 80.0));
     let mut memory = Figure::of(Quantity::mib("… memory for it", 25.0));
     let mut search = Figure::of(Quantity::ms("… first hit of a search in it", 30.0));
@@ -56,7 +56,7 @@ pub(in super::super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
 }
 
 /// Measures the memory of a session of 100,000 events.
-pub(in super::super) fn huge(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+pub(super) fn huge(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut first = Figure::of(Quantity::time("interface, open 100,000 events, first frame"));
     let mut memory = Figure::of(Quantity::mib("… memory for it", 60.0));
     let (agent, session, before) = stored(bench, TURNS)?;

@@ -1,10 +1,10 @@
 //! Answers while they are streamed.
 
-use super::super::super::figure::{Figure, Quantity};
-use super::super::super::script::{BURST, LAST_WORDS, MARKDOWN, PACED, SLOW, SLOW_PACE, Script, marker};
-use super::super::super::window::Window;
-use super::super::Bench;
-use super::{SETTLED, STATUS, say, send};
+use super::super::figure::{Figure, Quantity};
+use super::super::script::{BURST, LAST_WORDS, MARKDOWN, PACED, SLOW, SLOW_PACE, Script, marker};
+use super::super::window::Window;
+use super::Bench;
+use super::tui::{SETTLED, STATUS, say, send};
 use anyhow::Result;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const ECHOED: u32 = 0x4e00;
 const CLEAR: &str = "\u{15}";
 
 /// Measures bursts of text, and keys that are typed while text arrives.
-pub(in super::super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut plain = Figure::of(Quantity::time("interface, 5,000 short chunks"));
     let mut burst = Figure::of(Quantity::time("interface, 5,000 chunks of Markdown (320 kB)"));
     let mut cpu = Figure::of(Quantity::ms("… processor time", 300.0));
