@@ -15,9 +15,43 @@ pub(crate) fn failure_of(error: &anyhow::Error) -> Failure {
     let own = error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
     let base = own.cloned().unwrap_or_else(|| {
         let kind = error.chain().find_map(kind).unwrap_or(Kind::Internal);
-        Failure { exit: exit_of(error), ..Failure::new(kind, "") }
+        let failure = Failure { exit: exit_of(error), ..Failure::new(kind, "") };
+        match error.chain().find_map(model_error) {
+            Some(error) => with_advice(failure, error),
+            None => failure,
+        }
     });
     Failure { what: format!("{error:#}"), ..base }
+}
+
+/// Returns the failure of a model, wherever it happened.
+fn model_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a ModelError> {
+    match (cause.downcast_ref::<TurnError>(), cause.downcast_ref::<SessionError>()) {
+        (Some(TurnError::Model(error)), _) | (_, Some(SessionError::Model(error))) => Some(error),
+        _ => cause.downcast_ref(),
+    }
+}
+
+/// Adds what can be done about the failure of a model.
+fn with_advice(failure: Failure, error: &ModelError) -> Failure {
+    match error {
+        ModelError::NotConfigured(_) => failure.next("tiller setup").next("tiller models"),
+        ModelError::Auth(_) => failure.next("tiller setup").next("tiller providers status"),
+        ModelError::Transport(_) | ModelError::BadResponse(_) => failure
+            .hint("try again, or name a second model that goes on when the first fails: -m MODEL,OTHER")
+            .next("tiller providers doctor"),
+        ModelError::Overloaded(_) => failure.hint(
+            "try again later, or name a second model that goes on when the first fails: -m MODEL,OTHER",
+        ),
+        ModelError::BadRequest(_) => failure
+            .hint("change the request or choose another model: -m MODEL")
+            .next("tiller models")
+            .next("tiller providers doctor"),
+        ModelError::ContextOverflow(_) => {
+            failure.hint("choose a model with a larger context: -m MODEL").next("tiller models")
+        }
+        ModelError::AnswerTooLong => failure,
+    }
 }
 
 /// Returns the kind of a library's error.
@@ -151,6 +185,28 @@ mod tests {
         assert_eq!(failure.to_string(), "session x: no session x");
         assert_eq!(failure.hint.as_deref(), Some("write more of it"));
         assert_eq!(failure.next, ["tiller sessions list"]);
+    }
+
+    #[test]
+    fn the_failure_of_a_model_says_what_to_do_next() {
+        for (error, next) in [
+            (ModelError::NotConfigured("x".into()), Some("tiller setup")),
+            (ModelError::Auth("x".into()), Some("tiller setup")),
+            (ModelError::Transport("x".into()), Some("tiller providers doctor")),
+            (ModelError::BadResponse("x".into()), Some("tiller providers doctor")),
+            (ModelError::BadRequest("x".into()), Some("tiller models")),
+            (ModelError::ContextOverflow("x".into()), Some("tiller models")),
+            (ModelError::Overloaded("x".into()), None),
+        ] {
+            for failure in [
+                failure_of(&TurnError::Model(error.clone()).into()),
+                failure_of(&SessionError::Model(error.clone()).into()),
+                failure_of(&anyhow::Error::from(error.clone()).context("a")),
+            ] {
+                assert_eq!(failure.next.first().map(String::as_str), next, "{error:?}");
+                assert!(next.is_some() || failure.hint.is_some(), "{error:?}");
+            }
+        }
     }
 
     #[test]
