@@ -16,6 +16,8 @@ use work::Drawing;
 
 /// The rows below the transcript from which a narrow screen has two for the status.
 const ROOMY: usize = 8;
+/// The rows of a screen below which a question may take all of it.
+const LOW_SCREEN: usize = 20;
 /// The rows that a question leaves to what led to it.
 const ROWS_BEFORE_A_QUESTION: usize = 6;
 /// The smallest screen that gets more than a composer and a word.
@@ -62,6 +64,8 @@ impl App {
         match self.overlay {
             Overlay::List(_) | Overlay::Keys(_) => rows,
             _ if self.asks.is_empty() => half(rows),
+            // What is approved must be seen: a low screen has room for nothing else.
+            _ if rows < LOW_SCREEN => rows,
             _ => half(rows).max(rows.saturating_sub(ROWS_BEFORE_A_QUESTION)),
         }
     }
@@ -134,7 +138,11 @@ impl App {
         }
         let mut cursor = None;
         if !self.asks.is_empty() {
-            let room = most.saturating_sub(rows.len() + 1 + last.len()).clamp(3, PANEL_ROWS);
+            let beside = 1 + last.len();
+            if usize::from(self.rows) < LOW_SCREEN {
+                rows.clear();
+            }
+            let room = most.saturating_sub(rows.len() + beside).clamp(3, PANEL_ROWS);
             let panel = self.asks.rows(look, room, self.now);
             cursor = below(panel.cursor, rows.len());
             rows.extend(panel.rows);

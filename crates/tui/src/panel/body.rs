@@ -13,6 +13,8 @@ use crate::theme::Role;
 use agent::{Content, ToolContent, ToolKind, escaped, escaped_json, label, one_line};
 use ratatui_core::text::Span;
 
+/// The rows of a call that a low screen shows.
+const CALL_ROWS: usize = 2;
 /// The rows of a change that are shown before a long command gets the rest.
 const CHANGE_ROWS: usize = 6;
 /// Characters of a tool's name.
@@ -22,7 +24,7 @@ const NAME_CHARS: usize = 60;
 struct Body {
     /// What would be done: the title, which has the command if it is short enough.
     call: Vec<Row>,
-    /// Where and why; always shown.
+    /// Where and why; they give way to the call only.
     fixed: Vec<Row>,
     /// The texts and the changes that it is about.
     content: Vec<Row>,
@@ -37,6 +39,10 @@ pub(super) fn permission(permission: &Permission, head: &Head<'_>, most: usize) 
     let (mut foot, mut cursor) = answers(permission, head, false);
     if !fits(&foot) {
         (foot, cursor) = answers(permission, head, true);
+    }
+    // On a low screen the call is more important than the names of all keys.
+    if permission.stage == Stage::Choose && foot.len() + body.least() + 1 > most {
+        foot = short_answers(head);
     }
     let room = most.saturating_sub(1 + foot.len()).max(1);
     let mut rows = vec![head.title("permission")];
@@ -80,6 +86,12 @@ impl Body {
         self.call.len() + self.fixed.len() + self.content.len()
     }
 
+    /// Returns how many rows a low screen must show: the beginning of the call, and how much of it
+    /// is hidden.
+    fn least(&self) -> usize {
+        self.call.len().min(CALL_ROWS) + 1
+    }
+
     fn whole(self) -> Vec<Row> {
         [self.call, self.fixed, self.content].concat()
     }
@@ -89,7 +101,9 @@ impl Body {
         if self.len() <= room && self.content.len() <= PANEL_CONTENT_ROWS + 1 {
             return self.whole();
         }
-        let (command, change) = (self.call.len(), self.content.len());
+        let (command, change) = (self.call.len(), self.content.len() + self.fixed.len());
+        self.fixed.truncate(room.saturating_sub(self.least()));
+        let change = change - self.fixed.len();
         // One row says what is hidden.
         let room = room.saturating_sub(self.fixed.len() + 1);
         self.call.truncate(room.saturating_sub(change.min(CHANGE_ROWS)).max(1));
@@ -259,6 +273,17 @@ fn note(text: &str, head: &Head<'_>) -> Option<Row> {
     let look = head.look;
     let text = crate::text::cut::cut_text(text, head.inner(), look.measure);
     Some(head.framed("│", Row::from(Span::styled(text, look.style(Role::Dim)))))
+}
+
+/// Returns the most important answers in one row.
+fn short_answers(head: &Head<'_>) -> Vec<Row> {
+    let keys = [
+        (Action::PermissionOnce, "once"),
+        (Action::PermissionNo, "no"),
+        (Action::PermissionText, "whole text"),
+    ];
+    let keys = keys.map(|(action, does)| (head.key(action), does.to_owned()));
+    head.keys(&keys, "└").into_iter().take(1).collect()
 }
 
 /// Returns the answers with their keys, and the cursor among them while a reason is typed.
