@@ -195,7 +195,13 @@ impl Terminal {
 
     /// Whether the next frame would be taken.
     pub fn is_ready(&self) -> bool {
-        !self.paused && !self.suspended && self.device.is_drained()
+        !self.is_resizing() && !self.paused && !self.suspended && self.device.is_drained()
+    }
+
+    /// Whether the terminal has a size for which the live region was not counted yet: rows that are
+    /// written now could be wrapped otherwise than is assumed, and erase what is above them.
+    fn is_resizing(&self) -> bool {
+        self.screen == Screen::Inline && (self.resized.is_some() || self.device.size() != self.size)
     }
 
     /// Whether the terminal has taken nothing for [`limits::STALLED`].
@@ -208,6 +214,10 @@ impl Terminal {
     pub fn draw(&mut self, frame: &Frame) -> bool {
         if !self.is_ready() {
             self.refused = true;
+            // The kernel reports a new size to the terminal's own session only.
+            if self.resized.is_none() && self.is_resizing() {
+                self.resized = Some(Instant::now() + limits::RESIZE_PAUSE);
+            }
             return false;
         }
         let bytes = match self.screen {
