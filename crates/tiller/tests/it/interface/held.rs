@@ -12,7 +12,7 @@ fn a_session_of_another_process_is_followed_and_can_be_taken_over() {
     let Some(tmux) = begin_with(&home, &format!("--session {session}"), &[]) else { return };
     let screen = tmux.wait_for("read-only · ctrl+y: take it over");
     assert!(screen.contains(&format!("process {}", other.pid())), "{screen}");
-    assert!(screen.contains("run echo first >> ran"), "{screen}");
+    tmux.wait_for("run echo first >> ran");
     other.prompt(&session, "run echo second >> ran", &mut editor).unwrap();
     tmux.wait_for("run echo second >> ran");
     tmux.say("run echo third >> ran");
