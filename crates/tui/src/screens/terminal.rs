@@ -471,7 +471,10 @@ impl Terminal {
     }
 
     fn asks(&self) -> bool {
-        let answers = self.capabilities.answers && self.capabilities.multiplexer != Some(Multiplexer::Screen);
+        // GNU screen names itself by a variable; a terminal of the type `screen` without it is rather
+        // tmux, to which a shell did not hand its own variable.
+        let is_screen = self.options.variables.multiplexer == Some(Multiplexer::Screen);
+        let answers = self.capabilities.answers && !is_screen;
         answers && self.device.is_terminal() && self.screen != Screen::Plain
     }
 

@@ -1,6 +1,6 @@
 //! A turn as a person sees and steers it.
 
-use super::{Model, RUNNING, Tmux, model::Answer, open_model};
+use super::{Model, READY, RUNNING, Tmux, model::Answer, open_model};
 use crate::home::Home;
 use serde_json::json;
 
@@ -208,10 +208,17 @@ fn a_failed_request_says_why_and_the_session_goes_on() {
 
 #[test]
 fn a_line_and_enter_that_come_together_are_sent() {
-    let Some((model, _home, tmux)) = open_model() else { return };
-    tmux.run(&["send-keys", "-t", "t", "count to one", "Enter"]);
-    let answer = model.next();
-    assert_eq!(answer.prompt(), "count to one");
-    answer.say("one");
-    tmux.wait_for("tiller  one");
+    // A shell that was started with few variables does not know that it runs in tmux.
+    for variables in ["", "env -u TMUX TERM=screen-256color"] {
+        let model = Model::start();
+        let home = model.home();
+        let Some(tmux) = Tmux::start(&home, &[("TILLER", env!("CARGO_BIN_EXE_tiller"))]) else { return };
+        tmux.shell(&format!("{variables} $TILLER"));
+        tmux.wait_for(READY);
+        tmux.run(&["send-keys", "-t", "t", "count slowly up to one", "Enter"]);
+        let answer = model.next();
+        assert_eq!(answer.prompt(), "count slowly up to one");
+        answer.say("one");
+        tmux.wait_for("tiller  one");
+    }
 }
