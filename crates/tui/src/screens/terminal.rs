@@ -471,8 +471,8 @@ impl Terminal {
     }
 
     fn asks(&self) -> bool {
-        // GNU screen names itself by a variable; a terminal of the type `screen` without it is rather
-        // tmux, to which a shell did not hand its own variable.
+        // GNU screen names itself by a variable. A terminal of the type `screen` without it is
+        // rather tmux, whose variable a shell did not pass on.
         let is_screen = self.options.variables.multiplexer == Some(Multiplexer::Screen);
         let answers = self.capabilities.answers && !is_screen;
         answers && self.device.is_terminal() && self.screen != Screen::Plain
