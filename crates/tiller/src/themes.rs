@@ -115,14 +115,7 @@ mod tests {
     async fn with(files: &[(&str, &str)]) -> (TemporaryDirectory, Directories) {
         let directory = TemporaryDirectory::new().unwrap();
         let root = AbsPath::from_os(directory.path()).unwrap();
-        let directories = Directories {
-            settings: root.join("config.toml"),
-            home: root.clone(),
-            config: root.join("config"),
-            data: root.join("data"),
-            cache: root.join("cache"),
-            temp: root,
-        };
+        let directories = Directories::below(root);
         let system = LocalSystem::new();
         system.create_dir_all(&super::directory(&directories)).await.unwrap();
         for (name, text) in files {

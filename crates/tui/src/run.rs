@@ -183,11 +183,11 @@ impl ScreenLoop<'_> {
 
     async fn run(&mut self, mailbox: &Mailbox, messages: &Messages) {
         self.follow_background();
-        let (mut at_once, mut told) = (true, false);
+        let (mut at_once, mut has_messages) = (true, false);
         while !self.quitting {
             // A terminal that takes nothing would only make them pile up here.
-            if told && self.terminal.is_ready() {
-                told = false;
+            if has_messages && self.terminal.is_ready() {
+                has_messages = false;
                 for message in messages.take() {
                     self.app.fail(&message);
                 }
@@ -226,7 +226,7 @@ impl ScreenLoop<'_> {
                     }
                 }
                 () = messages.arrived() => {
-                    told = true;
+                    has_messages = true;
                     self.changed = true;
                     self.app.set_now(self.begun.elapsed());
                 }
@@ -266,6 +266,11 @@ impl ScreenLoop<'_> {
         self.drawn = Some(Instant::now());
     }
 
+    /// Takes the terminal again after another program had it; without one the interface ends.
+    fn resume_terminal(&mut self) {
+        self.quitting |= self.terminal.resume().is_err();
+    }
+
     fn request(&self, request: Request) {
         // The driver has ended, and so will this loop.
         let _ = self.commands.send(Command::Request(request));
@@ -296,17 +301,13 @@ impl ScreenLoop<'_> {
                 Effect::Edit(text) => {
                     self.terminal.pause();
                     let edited = self.host.edit(&text).await;
-                    if self.terminal.resume().is_err() {
-                        self.quitting = true;
-                    }
+                    self.resume_terminal();
                     self.app.edited(edited);
                 }
                 Effect::SetUp => {
                     self.terminal.pause();
                     let done = self.host.set_up().await;
-                    if self.terminal.resume().is_err() {
-                        self.quitting = true;
-                    }
+                    self.resume_terminal();
                     if let Err(error) = done {
                         self.app.fail(&error);
                     }

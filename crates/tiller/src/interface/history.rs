@@ -83,14 +83,7 @@ mod tests {
     fn options() -> (TemporaryDirectory, Options) {
         let directory = TemporaryDirectory::new().unwrap();
         let root = AbsPath::from_os(directory.path()).unwrap();
-        let directories = Directories {
-            settings: root.join("config.toml"),
-            home: root.clone(),
-            config: root.join("config"),
-            data: root.join("data"),
-            cache: root.join("cache"),
-            temp: root,
-        };
+        let directories = Directories::below(root);
         (directory, Options::built_in(directories))
     }
 

@@ -149,6 +149,21 @@ pub(crate) struct Directories {
     pub(crate) temp: AbsPath,
 }
 
+#[cfg(test)]
+impl Directories {
+    /// Returns directories below one that a test created.
+    pub(crate) fn below(root: AbsPath) -> Self {
+        Self {
+            settings: root.join("config.toml"),
+            home: root.clone(),
+            config: root.join("config"),
+            data: root.join("data"),
+            cache: root.join("cache"),
+            temp: root,
+        }
+    }
+}
+
 /// A command around calls, prompts or turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HookOptions {

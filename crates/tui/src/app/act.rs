@@ -127,15 +127,16 @@ impl App {
         if situation.place == Place::Composer || situation.place == Place::Search {
             self.asks.typed(self.now);
         }
+        // Also before an interruption, which takes back a letter that waits to be an answer.
+        if self.is_message(key, &pressed, situation.place) {
+            return Vec::new();
+        }
         match pressed {
             Pressed::Begun => {
                 self.leaving = leaving;
                 Vec::new()
             }
             Pressed::Action(Action::Interrupt) => self.interrupt(leaving),
-            Pressed::Action(_) | Pressed::Key(_) if self.is_message(key, &pressed, situation.place) => {
-                Vec::new()
-            }
             Pressed::Action(action) => self.act(situation.place, action),
             Pressed::Key(key) => self.typed(situation.place, key),
         }

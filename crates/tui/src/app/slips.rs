@@ -48,9 +48,9 @@ impl App {
             (None, true) => "/help lists the commands".to_owned(),
             (None, false) => "/help lists the commands; a blank before it sends it as it is".to_owned(),
         };
-        let told = format!("there is no command /{name}; {hint}");
+        let why = format!("there is no command /{name}; {hint}");
         self.composer.put_back(Fragment::from_parts(parts.iter().cloned()));
-        Some(self.fail(&told))
+        Some(self.fail(&why))
     }
 }
 

@@ -331,6 +331,21 @@ fn a_permission_request_takes_no_key_that_was_meant_for_the_message() {
 }
 
 #[test]
+fn an_interruption_or_a_paste_takes_back_a_letter_that_waits_to_be_an_answer() {
+    for input in [Input::Key(Key::ctrl('c')), Input::Paste("and more".to_owned())] {
+        let mut person = Person::new();
+        person.turn_begins();
+        person.letter(Letter::Asked(AskId(7), Box::new(permission())));
+        person.waits(Duration::from_secs(2));
+        person.waits(Duration::from_millis(500));
+        person.types("y");
+        person.effects.extend(person.app.input(input.clone(), person.now));
+        person.waits(Duration::from_secs(1));
+        assert_eq!(person.answers(), [], "{input:?}");
+    }
+}
+
+#[test]
 fn the_user_is_notified_only_if_elsewhere_or_after_a_long_turn() {
     let notified = |person: &Person| person.effects.iter().any(|effect| matches!(effect, Effect::Notify(_)));
     let mut person = Person::new();

@@ -188,6 +188,7 @@ impl AskQueue {
 
     /// Takes a pasted text: a part of a reason or of an answer in words, else dropped.
     pub fn paste(&mut self, text: &str, now: Duration) {
+        self.held = None;
         let Some(ask) = self.reached(now) else { return };
         match &mut ask.panel {
             Panel::Question(asking) => asking.paste(text),
