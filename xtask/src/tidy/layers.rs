@@ -6,9 +6,10 @@ use super::manifest::members;
 use super::tree::Tree;
 
 /// The layers, top to bottom. A crate may depend on crates of lower layers only.
-const LAYERS: [&[&str]; 4] = [
+const LAYERS: [&[&str]; 5] = [
     &["tiller"],
     &["acp", "tui", "providers", "store", "mcp", "lua", "integrations"],
+    &["serve"],
     &["agent"],
     &["system"],
 ];

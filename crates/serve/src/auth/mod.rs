@@ -1,0 +1,1 @@
+//! Credentials: which principal a request comes from.
