@@ -53,7 +53,7 @@ fn fixture(replies: impl IntoIterator<Item = Reply>) -> Fixture {
 
 impl Fixture {
     fn connect(&self, script: EditorScript) -> Editor {
-        Editor::connect(self.runtime.clone(), self.options.clone(), script)
+        crate::transport::connect(self.runtime.clone(), self.options.clone(), script)
     }
 
     /// Waits until the model is no longer read; returns the number of bytes read. Part of the
