@@ -1,6 +1,6 @@
 //! What the network carries: a program that speaks a protocol of lines over a pair of byte streams.
 
-use crate::listen::Source;
+use crate::auth::Source;
 use agent::Principal;
 use async_trait::async_trait;
 use std::sync::Arc;

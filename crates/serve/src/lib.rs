@@ -17,8 +17,8 @@ mod listen;
 mod message;
 mod server;
 
-pub use access::{Access, Ticket};
+pub use access::Access;
 pub use application::{Application, Carried, EndReason, Presence};
 pub use http::{Names, Problem};
-pub use listen::{CertificateFiles, ListenError, Listener, Proxies, Source, TlsError};
+pub use listen::{CertificateFiles, ListenError, Listener, Proxies, TlsError};
 pub use server::{ServeOptions, Server};

@@ -42,14 +42,14 @@ impl Server {
     /// If the operating system has no random bytes.
     pub fn new(
         application: Arc<dyn Application>,
-        access: Arc<dyn Access>,
+        access: Access,
         options: ServeOptions,
     ) -> Result<Self, getrandom::Error> {
         let mut random = [0; 6];
         getrandom::fill(&mut random)?;
         let closing = CancellationToken::new();
         let site = Site {
-            access,
+            access: Arc::new(access),
             registry: Registry::new(application, options.resume_grace),
             names: Arc::default(),
             unparsed: Site::unparsed(),
@@ -86,7 +86,7 @@ impl Server {
     pub fn serve_socket(
         &self,
         stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
-        source: crate::Source,
+        source: crate::auth::Source,
     ) {
         let Ok(permit) = self.acceptor.sockets.clone().try_acquire_owned() else { return };
         let arrival = crate::http::Arrival::new(source, None, false);

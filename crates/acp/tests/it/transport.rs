@@ -5,13 +5,15 @@ use acp::{
     AcpOptions, ServeError,
     testing::{Editor, EditorScript},
 };
-use agent::{Principal, Runtime};
+use agent::Runtime;
 use async_trait::async_trait;
 use serve::{
-    Access, Application, Carried, Listener, Problem, ServeOptions, Server, Source, Ticket,
+    Access, Application, Carried, Listener, ServeOptions, Server,
+    auth::{Credentials, FileTokens, Source, wall_clock},
     connect::{ConnectError, ConnectOptions, Dial, DialUnix, Stream},
 };
-use std::{io, net::Ipv4Addr, sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
+use system::{AbsPath, FakeSystem};
 
 /// Connects an editor to an agent in this process.
 pub(crate) fn connect(runtime: Arc<Runtime>, options: AcpOptions, script: EditorScript) -> Editor {
@@ -40,44 +42,13 @@ impl Application for Served {
     }
 }
 
-/// Admits everyone as the same user.
-struct Everyone;
-
-#[async_trait]
-impl Access for Everyone {
-    async fn authenticate(
-        &self,
-        _authorization: Option<&str>,
-        _source: Source,
-    ) -> Result<Principal, Problem> {
-        Ok(Principal::local("user"))
-    }
-
-    async fn of_unix_user(&self, _uid: u32) -> Result<Principal, Problem> {
-        Ok(Principal::local("user"))
-    }
-
-    fn issue_ticket(&self, _principal: &Principal, _origin: Option<&str>) -> Result<Ticket, Problem> {
-        unreachable!("no test asks for a ticket")
-    }
-
-    async fn redeem_ticket(
-        &self,
-        _ticket: &str,
-        _origin: Option<&str>,
-        _source: Source,
-    ) -> Result<Principal, Problem> {
-        unreachable!("no test has a ticket")
-    }
-
-    async fn until_invalid(&self, _principal: &Principal) {
-        std::future::pending().await
-    }
-}
-
 fn server(runtime: Arc<Runtime>, options: AcpOptions) -> Server {
     let application = Arc::new(Served { runtime, options });
-    Server::new(application, Arc::new(Everyone), ServeOptions::default()).unwrap()
+    // No test sends a token: its socket is that of a user of this machine.
+    let path = AbsPath::new("/tokens.toml").unwrap();
+    let tokens = Arc::new(FileTokens::new(Arc::new(FakeSystem::new()), wall_clock(), path));
+    let access = Access::new(Arc::new(Credentials::new(tokens, wall_clock())), |_uid| "user".to_owned());
+    Server::new(application, access, ServeOptions::default()).unwrap()
 }
 
 /// Dials a server in this process over a pipe, so that tests with a paused clock work.
@@ -87,7 +58,7 @@ struct DialPipe(Arc<Server>);
 impl Dial for DialPipe {
     async fn dial(&self) -> io::Result<Box<dyn Stream>> {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
-        self.0.serve_socket(theirs, Source::Address(Ipv4Addr::LOCALHOST.into()));
+        self.0.serve_socket(theirs, Source::Unix(0));
         Ok(Box::new(ours))
     }
 }

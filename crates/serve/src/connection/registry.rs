@@ -3,8 +3,8 @@
 use super::Connection;
 use crate::{
     application::{Application, Carried, EndReason, Presence},
+    auth::Source,
     limits::{ENDED_CONNECTIONS, ENDED_KEPT, NODE_KEPT_BYTES, PIPE_BYTES, SLOW_READER},
-    listen::Source,
 };
 use agent::Principal;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

@@ -12,10 +12,11 @@ pub use problem::Problem;
 
 use crate::{
     access::Access,
+    auth::{Credentials, Source, Ticket},
     connection::Connection,
     connection::registry::{Found, Registry},
     limits::UNPARSED_BYTES,
-    listen::{Proxies, Source},
+    listen::Proxies,
 };
 use agent::{Principal, Scope};
 use axum::{
@@ -28,6 +29,7 @@ use axum::{
     routing::{any, get, post},
 };
 use headers::CONNECTION_ID;
+use jiff::Timestamp;
 use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -36,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 /// What all requests of a listener share.
 #[derive(Clone)]
 pub(crate) struct Site {
-    pub(crate) access: Arc<dyn Access>,
+    pub(crate) access: Arc<Access>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) names: Arc<Names>,
     /// Reserves memory for request bodies, a permit for each KiB.
@@ -55,19 +57,7 @@ impl Site {
 
     /// Returns whose request it is, if it may connect.
     async fn principal(&self, parts: &Parts) -> Result<Principal, Problem> {
-        let principal = match source(parts) {
-            Source::Unix(uid) => self.access.of_unix_user(uid).await?,
-            source => {
-                let mut given = parts.headers.get_all(header::AUTHORIZATION).iter();
-                let authorization = match (given.next(), given.next()) {
-                    (Some(_), Some(_)) => {
-                        return Err(Problem::bad_request("the request has several Authorization headers"));
-                    }
-                    (given, _) => given.map(|value| value.to_str().unwrap_or_default()),
-                };
-                self.access.authenticate(authorization, source).await?
-            }
-        };
+        let principal = self.access.authenticate(&parts.headers, source(parts)).await?;
         authenticated(parts);
         permit(principal, Scope::Connect)
     }
@@ -118,10 +108,8 @@ fn ended(reason: crate::EndReason) -> Problem {
 
 /// Refuses a principal without a scope.
 pub(crate) fn permit(principal: Principal, scope: Scope) -> Result<Principal, Problem> {
-    match principal.scopes.has(scope) {
-        true => Ok(principal),
-        false => Err(Problem::forbidden(format!("the token lacks the scope {scope}; create one with it"))),
-    }
+    Credentials::require(&principal, scope)?;
+    Ok(principal)
 }
 
 /// The socket that a request arrived on.
@@ -239,12 +227,12 @@ async fn delete(site: &Site, parts: &Parts) -> Result<Response, Problem> {
 async fn ticket(State(site): State<Site>, request: Request) -> Response {
     let (parts, _body) = request.into_parts();
     let issued = match site.principal(&parts).await {
-        Ok(principal) => site.access.issue_ticket(&principal, checks::origin(&parts.headers).ok().flatten()),
+        Ok(principal) => site.access.issue(&principal, checks::origin(&parts.headers).ok().flatten()),
         Err(problem) => Err(problem),
     };
     match issued {
         Ok(ticket) => {
-            let body = json!({ "ticket": ticket.text, "expiresAt": ticket.expires.to_string() });
+            let body = json!({ "ticket": ticket.expose(), "expiresAt": (Timestamp::now() + Ticket::LIFETIME).to_string() });
             json_response(body.to_string())
         }
         Err(problem) => problem.into_response(),

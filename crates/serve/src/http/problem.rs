@@ -19,6 +19,8 @@ pub struct Problem {
     pub detail: String,
     /// When to try again, if waiting helps.
     pub retry_after: Option<Duration>,
+    /// The value of the `WWW-Authenticate` header.
+    pub challenge: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -33,7 +35,7 @@ struct Details<'a> {
 impl Problem {
     /// Creates a problem for which waiting does not help.
     pub fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, reason, detail: detail.into(), retry_after: None }
+        Self { status, reason, detail: detail.into(), retry_after: None, challenge: None }
     }
 
     /// The request is not well-formed.
@@ -67,8 +69,8 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        if let Some(challenge) = self.challenge.and_then(|text| HeaderValue::try_from(text).ok()) {
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         if let Some(wait) = self.retry_after {
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);

@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     application::EndReason,
+    auth::{Source, Ticket},
     connection::{AttachError, Connection, Next, Reader, ResumeError, StreamKey, registry::Found},
     limits::{FIRST_MESSAGE_WAIT, MESSAGE_BYTES, PING_INTERVAL, QUEUED_BYTES, SILENCE},
-    listen::Source,
     message::{Head, one_line},
 };
 use agent::{Principal, Scope};
@@ -37,17 +37,15 @@ use tokio::{
 
 /// The subprotocols that the server selects, the newest first.
 const SUBPROTOCOLS: [&str; 2] = ["acp.v2", "acp.v1"];
-/// How a browser offers its ticket. It is never selected.
-const TICKET: &str = "acp-ticket.";
 
 /// Accepts a WebSocket. It opens a connection with its first message, or resumes the one that the
 /// headers name.
 pub(super) async fn upgrade(site: &Site, mut parts: Parts) -> Result<Response, Problem> {
     let offered = offered(&parts);
-    let principal = match offered.iter().find_map(|name| name.strip_prefix(TICKET)) {
+    let principal = match Ticket::offered(&offered.join(","))? {
         Some(ticket) if !parts.headers.contains_key(header::AUTHORIZATION) => {
             let origin = checks::origin(&parts.headers).ok().flatten();
-            let principal = site.access.redeem_ticket(ticket, origin, source(&parts)).await?;
+            let principal = site.access.redeem(&ticket, origin)?;
             super::authenticated(&parts);
             permit(principal, Scope::Connect)?
         }
@@ -223,7 +221,7 @@ impl Carrier {
         let end = tokio::select! {
             end = receive(&reader, &mut stream, &acknowledge) => end,
             end = write(&reader, &mut sink, acknowledged) => end,
-            () = self.site.access.until_invalid(&principal) => {
+            _stop = self.site.access.until_invalid(&principal) => {
                 connection.end(EndReason::Revoked);
                 SocketEnd::Close(REVOKED)
             }

@@ -1,7 +1,8 @@
 //! Accepts sockets and serves HTTP on them.
 
-use super::{Listener, Source, tcp, unix};
+use super::{Listener, tcp, unix};
 use crate::{
+    auth::Source,
     http::{Arrival, Site, router},
     limits::{CLOSE_WAIT, HEADER_BYTES, HEADERS_WAIT, UNAUTHENTICATED_SOCKETS},
     listen::Socket,
@@ -136,7 +137,7 @@ impl Acceptor {
             sources.retain(|_, semaphore| semaphore.available_permits() < UNAUTHENTICATED_SOCKETS);
         }
         let semaphore = sources
-            .entry(prefix(address))
+            .entry(Source::Address(address).counted().unwrap_or(address))
             .or_insert_with(|| Arc::new(Semaphore::new(UNAUTHENTICATED_SOCKETS)));
         semaphore.clone().try_acquire_owned().ok()
     }
@@ -200,18 +201,6 @@ async fn accepted<T>(accepted: io::Result<T>) -> Option<T> {
             tracing::warn!(%error, "a socket could not be accepted");
             tokio::time::sleep(Duration::from_millis(100)).await;
             None
-        }
-    }
-}
-
-/// Returns what one attacker surely has: an IPv4 address, or a /64 of IPv6.
-fn prefix(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(six) => {
-            let mut segments = six.segments();
-            segments[4..].fill(0);
-            IpAddr::V6(segments.into())
         }
     }
 }

@@ -11,22 +11,8 @@ pub(crate) use tcp::tune;
 pub use tls::{CertificateFiles, TlsError};
 
 use crate::http::Names;
-use std::{
-    io,
-    net::{IpAddr, SocketAddr},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
 use tokio::net::{TcpListener, UnixListener};
-
-/// Where a request comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
-    /// A process on this machine, over a Unix socket; holds its user id.
-    Unix(u32),
-    /// An address of the network. Behind a proxy, it is the one that the proxy names.
-    Address(IpAddr),
-}
 
 /// A listener, bound and not yet accepting.
 pub struct Listener {
