@@ -102,3 +102,8 @@ fn bridged(script: EditorScript, dial: impl Future<Output = Arc<dyn Dial>> + Sen
     });
     Editor::served(reader, writer, script, served)
 }
+
+/// Whether conversations are over a pipe. Tests of what only a pipe does begin with it.
+pub(crate) fn is_pipe() -> bool {
+    matches!(std::env::var("TILLER_TEST_TRANSPORT").as_deref(), Err(_) | Ok("pipe"))
+}

@@ -3,8 +3,10 @@
 
 mod dial;
 mod link;
+mod target;
 
 pub use dial::{Dial, DialTcp, DialUnix, Stream};
+pub use target::{BadTarget, Target};
 
 use crate::limits::{RETRY_FIRST, RETRY_MOST};
 use link::{Link, SocketEnd};

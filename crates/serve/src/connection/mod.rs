@@ -300,7 +300,8 @@ impl Connection {
         self.lock().streams.values().map(|stream| stream.outgoing.bytes()).sum()
     }
 
-    /// Waits until `ready` returns something; fails once the connection has ended.
+    /// Waits until `ready` returns something; fails once it returns nothing and the connection has
+    /// ended.
     async fn until<T>(
         &self,
         notify: &Notify,
@@ -309,11 +310,12 @@ impl Connection {
         loop {
             let mut notified = std::pin::pin!(notify.notified());
             notified.as_mut().enable();
-            if let Some(reason) = self.ended() {
-                return Err(reason);
-            }
+            let ended = self.ended();
             if let Some(value) = ready(&mut self.lock()) {
                 return Ok(value);
+            }
+            if let Some(reason) = ended {
+                return Err(reason);
             }
             notified.await;
         }

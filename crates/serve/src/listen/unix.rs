@@ -16,7 +16,7 @@ use tokio::{
 /// replaced it.
 pub(crate) struct SocketFile {
     path: PathBuf,
-    identity: Option<(u64, u64)>,
+    identity: Option<String>,
 }
 
 impl SocketFile {
@@ -84,14 +84,10 @@ fn private_directory(directory: &Path) -> Result<(), ListenError> {
     Ok(())
 }
 
-fn identity(path: &Path) -> Option<(u64, u64)> {
+/// Tells a file from another one that is later made in its place, perhaps with the same inode.
+fn identity(path: &Path) -> Option<String> {
     let stat = rustix::fs::lstat(path).ok()?;
-    #[allow(
-        clippy::useless_conversion,
-        clippy::allow_attributes_without_reason,
-        reason = "differs by platform"
-    )]
-    Some((stat.st_dev as u64, stat.st_ino as u64))
+    Some(format!("{} {} {}.{}", stat.st_dev, stat.st_ino, stat.st_ctime, stat.st_ctime_nsec))
 }
 
 /// Returns the user id of the process at the other end.
