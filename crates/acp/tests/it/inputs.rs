@@ -120,6 +120,7 @@ async fn stored(prompt: &str, title: &str) -> (Arc<MemoryStore>, Lease) {
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
         parent: None,
+        owner: None,
     };
     let lease = store.create(new).await.unwrap();
     let turn = TurnId("run_1".to_owned());

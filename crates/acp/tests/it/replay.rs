@@ -65,6 +65,7 @@ async fn long_session(turns: u64) -> (Arc<MemoryStore>, Lease) {
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
         parent: None,
+        owner: None,
     };
     let lease = store.create(new).await.unwrap();
     for n in 0..turns {

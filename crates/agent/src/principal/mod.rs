@@ -2,6 +2,8 @@
 
 mod scopes;
 
+use crate::Owner;
+
 pub use scopes::{Scope, Scopes, UnknownScope};
 
 /// The person or program that a connection was authenticated as.
@@ -29,6 +31,11 @@ impl Principal {
             credential: "local".to_owned(),
             scopes: Scopes::all(),
         }
+    }
+
+    /// Returns the owner of what this principal creates.
+    pub fn owner(&self) -> Owner {
+        Owner { tenant: self.tenant.clone(), user: self.user.clone() }
     }
 
     /// Whether both are the same user; their credentials may differ.
