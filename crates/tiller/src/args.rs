@@ -23,6 +23,7 @@ mod settings;
 mod setup;
 mod skills;
 mod spelling;
+mod token;
 mod update;
 mod web;
 mod words;
@@ -52,6 +53,7 @@ pub(crate) use secrets::{SecretStore, SecretsCommand};
 pub(crate) use settings::{SettingsCommand, SettingsFileChoice, SettingsFrom, SettingsTo};
 pub(crate) use setup::SetupArgs;
 pub(crate) use skills::SkillsCommand;
+pub(crate) use token::{Lifetime, TokenCommand};
 pub(crate) use update::UpdateArgs;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
 
@@ -130,6 +132,9 @@ pub(crate) enum Command {
     /// List, store and remove keys and other secrets.
     #[command(subcommand)]
     Secrets(SecretsCommand),
+    /// Create, list and revoke the tokens of `tiller serve`.
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Check the environment and the configuration.
     Doctor(DoctorArgs),
     /// Show what a project brings along, and trust it.

@@ -45,6 +45,11 @@ pub(crate) fn sessions_file(data: &AbsPath) -> AbsPath {
     data.join("sessions.db")
 }
 
+/// The path of the file of the server's tokens in a data directory.
+pub(crate) fn tokens_file(data: &AbsPath) -> AbsPath {
+    data.join("tokens.toml")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -99,6 +99,16 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("tiller secrets unset", &["tiller secrets unset provider.openai.api_key"]),
     ("tiller secrets status", &["tiller secrets status"]),
+    (
+        "tiller token create",
+        &[
+            "tiller token create laptop --user ada",
+            "tiller token create ci --user build --scopes connect,session:create --expires 7d",
+            "tiller token create phone --user ada --json > token.json",
+        ],
+    ),
+    ("tiller token list", &["tiller token list --json"]),
+    ("tiller token revoke", &["tiller token revoke ID", "tiller token revoke ID --stop"]),
     ("tiller models", &["tiller models --json"]),
     ("tiller models refresh", &["tiller models refresh", "tiller models refresh --from models.json"]),
     (

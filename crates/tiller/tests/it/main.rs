@@ -70,6 +70,7 @@ mod soak;
 mod spellings;
 mod takeover;
 mod terminals;
+mod token;
 mod tools;
 mod trust;
 mod update;
