@@ -25,7 +25,7 @@ mod log;
 mod memories;
 mod model;
 mod policy;
-mod principal;
+pub mod principal;
 mod prompt;
 mod repair;
 mod runtime;
@@ -102,7 +102,7 @@ pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
     check_tool_pattern, rules_that_allow, tool_names,
 };
-pub use principal::{Principal, Scope, Scopes, UnknownScope};
+pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
 pub use prompt::{ShownProject, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};

@@ -1,7 +1,13 @@
 //! Who asks for something: the person or program behind a connection.
 
+mod may;
+mod operation;
+mod owner;
 mod scopes;
 
+pub use may::{Decision, may};
+pub use operation::Operation;
+pub use owner::Owner;
 pub use scopes::{Scope, Scopes, UnknownScope};
 
 /// The person or program that a connection was authenticated as.
@@ -29,6 +35,11 @@ impl Principal {
             credential: "local".to_owned(),
             scopes: Scopes::all(),
         }
+    }
+
+    /// Returns the owner of what this principal creates.
+    pub fn owner(&self) -> Owner {
+        Owner { tenant: self.tenant.clone(), user: self.user.clone() }
     }
 
     /// Whether both are the same user; their credentials may differ.
