@@ -125,8 +125,8 @@ pub use store::memories::{
 };
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
-    Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionPage, SessionRecord,
-    SessionStore, SessionTimes, SessionTotals, StoreError,
+    Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionListing, SessionPage,
+    SessionRecord, SessionStore, SessionTimes, SessionTotals, StoreError,
 };
 pub use text::colours::{Colours, Ink, Run};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};

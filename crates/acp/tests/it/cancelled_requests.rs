@@ -6,8 +6,9 @@ use acp::{
     testing::{Editor, EditorScript},
 };
 use agent::{
-    ContentHash, Lease, ListQuery, Memories, NewSession, PermissionMode, Runtime, RuntimeOptions, SearchHit,
-    SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStart, SessionStore, StoreError,
+    ContentHash, Lease, ListQuery, Memories, NewSession, Owner, PermissionMode, Runtime, RuntimeOptions,
+    SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStart, SessionStore,
+    StoreError,
     fake::{FakeModel, FakeModels, MemoryStore, Reply},
 };
 use async_trait::async_trait;
@@ -147,8 +148,13 @@ impl SessionStore for BlockingStore {
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         self.inner.search(query).await
     }
-    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
-        self.inner.ids_with_prefix(prefix, limit).await
+    async fn ids_with_prefix(
+        &self,
+        owner: Option<&Owner>,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        self.inner.ids_with_prefix(owner, prefix, limit).await
     }
     fn memories(&self) -> Option<Arc<dyn Memories>> {
         self.inner.memories()
@@ -193,7 +199,7 @@ impl Fixture {
 
     fn editor(&self) -> Editor {
         let script = self.script.clone().over(self.disk.clone());
-        Editor::connect(self.runtime.clone(), self.options.clone(), script)
+        crate::transport::connect(self.runtime.clone(), self.options.clone(), script)
     }
 
     fn params(&self, method: &str) -> Value {

@@ -262,6 +262,7 @@ async fn many(sessions: usize, cwd: &str) -> Arc<MemoryStore> {
             mode: Mode::Edit,
             permission_mode: PermissionMode::Guardian,
             parent: None,
+            owner: None,
         };
         let lease: Lease = store.create(new).await.unwrap();
         store.append(&lease, vec![SessionEvent::TitleChanged("t".to_owned())]).await.unwrap();

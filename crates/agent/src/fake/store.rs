@@ -1,9 +1,9 @@
 //! An in-memory store, for tests and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, SearchHit, SearchQuery,
-    SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, SessionTimes,
-    SessionTotals, StoreError, excerpt, fake::FakeMemories, searched_text, words,
+    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
+    SessionControls, SessionEvent, SessionId, SessionListing, SessionPage, SessionRecord, SessionStore,
+    SessionTimes, SessionTotals, StoreError, excerpt, fake::FakeMemories, searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
@@ -215,7 +215,7 @@ impl SessionStore for MemoryStore {
             totals: SessionTotals::default(),
             times: SessionTimes { created_at: now, updated_at: now },
             last_seq: 0,
-            archived: false,
+            listing: SessionListing { owner: session.owner, archived: false },
         };
         let (events, contents) = (Vec::new(), HashMap::new());
         let (holder, parent) = (Some(Arc::downgrade(&self.process)), session.parent);
@@ -344,7 +344,7 @@ impl SessionStore for MemoryStore {
         let mut state = self.lock();
         let held = state.held(id)?;
         self.refuse_while_held(held)?;
-        held.record.archived = archived;
+        held.record.listing.archived = archived;
         Ok(())
     }
 
@@ -354,13 +354,14 @@ impl SessionStore for MemoryStore {
             let said = |event: &SessionEvent| matches!(event, SessionEvent::UserMessage { .. });
             let begun = || held.record.title.is_some() || held.events.iter().any(said);
             held.parent.is_none()
+                && held.record.listing.owner == query.owner
                 && query.begun_or.as_ref().is_none_or(|open| open.contains(&held.record.id) || begun())
         };
         let mut sessions: Vec<_> =
             state.sessions.values().filter(listed).map(|held| held.record.clone()).collect();
         sessions.retain(|record| query.cwd.as_ref().is_none_or(|cwd| *cwd == record.cwd));
         sessions.retain(|record| query.project.as_ref().is_none_or(|root| record.cwd.starts_with(root)));
-        sessions.retain(|record| query.archived.lists(record.archived));
+        sessions.retain(|record| query.archived.lists(record.listing.archived));
         // The clock ticks with every change, so the time alone orders the sessions and identifies
         // the end of a page.
         sessions.sort_by_key(|record| std::cmp::Reverse(record.times.updated_at));
@@ -381,7 +382,8 @@ impl SessionStore for MemoryStore {
         let searched = |held: &&Held| held.parent.is_none() && !wanted.is_empty();
         for held in state.sessions.values().filter(searched) {
             let record = &held.record;
-            if query.cwd.as_ref().is_some_and(|cwd| *cwd != record.cwd)
+            if record.listing.owner != query.owner
+                || query.cwd.as_ref().is_some_and(|cwd| *cwd != record.cwd)
                 || query.project.as_ref().is_some_and(|root| !record.cwd.starts_with(root))
                 || query.except.as_ref() == Some(&record.id)
             {
@@ -400,10 +402,17 @@ impl SessionStore for MemoryStore {
         Ok(hits)
     }
 
-    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
+    async fn ids_with_prefix(
+        &self,
+        owner: Option<&Owner>,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<SessionId>, StoreError> {
         let state = self.lock();
+        let owned =
+            state.sessions.values().map(|held| &held.record).filter(|of| of.listing.owner.as_ref() == owner);
         let mut ids: Vec<_> =
-            state.sessions.keys().filter(|id| id.as_str().starts_with(prefix)).cloned().collect();
+            owned.filter(|of| of.id.as_str().starts_with(prefix)).map(|of| of.id.clone()).collect();
         ids.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         ids.truncate(limit);
         Ok(ids)

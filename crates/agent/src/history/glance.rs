@@ -103,6 +103,7 @@ mod tests {
             mode: Mode::Edit,
             permission_mode: PermissionMode::Guardian,
             parent: None,
+            owner: None,
         };
         let lease = store.create(session).await.unwrap();
         store.append(&lease, events).await.unwrap();

@@ -62,6 +62,7 @@ impl ChildSessions for Children {
             mode: child.mode,
             permission_mode: root.permission_mode,
             parent: Some(self.root.clone()),
+            owner: None,
         };
         let (log, last) =
             runtime.child_log(child.session.as_ref(), &new).await.map_err(|error| error.to_string())?;

@@ -195,6 +195,7 @@ impl Runtime {
             mode: state.mode,
             permission_mode: state.permission_mode,
             parent: None,
+            owner: None,
         };
         let log = self.log(self.store.create(record).await?);
         let surface = attach(&id);
@@ -269,6 +270,7 @@ impl Runtime {
             mode: origin.controls.mode,
             permission_mode: origin.controls.permission_mode,
             parent: None,
+            owner: origin.listing.owner,
         };
         let log = self.log(self.store.fork(from, record).await?);
         match self.store.get(&id).await {

@@ -5,7 +5,7 @@ pub(crate) mod search;
 pub(crate) mod timed;
 
 use crate::{
-    ContentHash, Cost, Effort, Memories, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent,
+    ContentHash, Cost, Effort, Memories, Mode, Owner, PermissionMode, SearchHit, SearchQuery, SessionEvent,
     SessionId,
 };
 use async_trait::async_trait;
@@ -90,8 +90,13 @@ pub trait SessionStore: Send + Sync {
     /// Returns messages and titles that contain the words, the best match first.
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError>;
 
-    /// Returns the ids that begin with a prefix, in order, at most `limit`.
-    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError>;
+    /// Returns the ids of an owner's sessions that begin with a prefix, in order, at most `limit`.
+    async fn ids_with_prefix(
+        &self,
+        owner: Option<&Owner>,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<SessionId>, StoreError>;
 
     /// Returns the storage of memories beside the sessions; `None` if this store keeps none.
     fn memories(&self) -> Option<Arc<dyn Memories>> {
@@ -117,6 +122,8 @@ pub struct NewSession {
     /// The session whose subagent it belongs to. Lists and searches omit such a session, and it is
     /// deleted together with that one.
     pub parent: Option<SessionId>,
+    /// The user whom it belongs to; `None` for the user of this machine.
+    pub owner: Option<Owner>,
 }
 
 /// The record of a session.
@@ -141,6 +148,15 @@ pub struct SessionRecord {
     pub times: SessionTimes,
     /// The number of its last event; 0 when it has none.
     pub last_seq: u64,
+    /// In which lists it is.
+    pub listing: SessionListing,
+}
+
+/// In which lists a session is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionListing {
+    /// The user whom it belongs to; `None` for the user of this machine.
+    pub owner: Option<Owner>,
     /// Whether it is archived.
     pub archived: bool,
 }
@@ -217,6 +233,8 @@ impl fmt::Display for LeaseHolder {
 /// The filter and the page of a session list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListQuery {
+    /// Only sessions of this user; `None` for those of the user of this machine.
+    pub owner: Option<Owner>,
     /// Only sessions of this directory.
     pub cwd: Option<AbsPath>,
     /// Only sessions of this directory or one below it.

@@ -1,11 +1,13 @@
 //! Full-text search in the messages and titles of sessions.
 
-use crate::{Content, SessionEvent, SessionId, SessionRecord, limits::EXCERPT_CHARS};
+use crate::{Content, Owner, SessionEvent, SessionId, SessionRecord, limits::EXCERPT_CHARS};
 use system::AbsPath;
 
 /// A search request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SearchQuery {
+    /// Only search sessions of this user; `None` for those of the user of this machine.
+    pub owner: Option<Owner>,
     /// Words that must all occur in one message, each as a whole word or a prefix; case and accents
     /// are ignored.
     pub text: String,

@@ -2,8 +2,8 @@
 
 use crate::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, Memory, MemoryChange, MemoryId, MemoryQuery,
-    NewMemory, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord,
-    SessionStore, StoreError, Stored, limits::STORE_WAIT,
+    NewMemory, NewSession, Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
+    SessionRecord, SessionStore, StoreError, Stored, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -94,8 +94,13 @@ impl SessionStore for TimedStore {
         timed(self.0.search(query)).await
     }
 
-    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
-        timed(self.0.ids_with_prefix(prefix, limit)).await
+    async fn ids_with_prefix(
+        &self,
+        owner: Option<&Owner>,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        timed(self.0.ids_with_prefix(owner, prefix, limit)).await
     }
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {

@@ -379,6 +379,7 @@ async fn a_goal_from_a_file_does_not_come_in() {
         mode: state.mode,
         permission_mode: state.permission_mode,
         parent: None,
+        owner: None,
     };
     stage.runtime.import(new, events).await.unwrap();
     let mut goal = None;

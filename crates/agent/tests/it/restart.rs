@@ -161,6 +161,7 @@ async fn long(turns: usize, end: Vec<SessionEvent>) -> (Arc<FaultyStore>, Arc<Pl
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
         parent: None,
+        owner: None,
     };
     let lease = inner.create(new).await.unwrap();
     for n in 0..turns {

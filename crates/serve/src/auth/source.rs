@@ -5,8 +5,8 @@ use std::net::IpAddr;
 /// Where a request comes from, for throttling and the audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// A process of this machine, over a Unix socket whose peer is known.
-    Local,
+    /// A process of this machine, over a Unix socket; holds its user id.
+    Unix(u32),
     /// An address. Behind a trusted proxy it is the one that the proxy reports.
     Address(IpAddr),
 }
@@ -14,9 +14,9 @@ pub enum Source {
 impl Source {
     /// Returns what failures are counted by: an IPv4 address, or the /64 of an IPv6 address, all of
     /// which one host may have. `None` for this machine, which is not throttled.
-    pub(super) fn counted(self) -> Option<IpAddr> {
+    pub(crate) fn counted(self) -> Option<IpAddr> {
         match self {
-            Self::Local => None,
+            Self::Unix(_) => None,
             Self::Address(address) => Some(match address.to_canonical() {
                 IpAddr::V4(address) => address.into(),
                 IpAddr::V6(address) => {
@@ -31,7 +31,7 @@ impl Source {
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Local => f.write_str("local"),
+            Self::Unix(uid) => write!(f, "unix user {uid}"),
             Self::Address(address) => address.fmt(f),
         }
     }
@@ -48,6 +48,6 @@ mod tests {
         assert_ne!(counted("2001:db8:1:2::1"), counted("2001:db8:1:3::1"));
         assert_eq!(counted("::ffff:192.0.2.1"), counted("192.0.2.1"));
         assert_ne!(counted("192.0.2.2"), counted("192.0.2.1"));
-        assert_eq!(Source::Local.counted(), None);
+        assert_eq!(Source::Unix(0).counted(), None);
     }
 }

@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn this_machine_is_not_throttled() {
         let (mut throttle, now) = (Throttle::default(), Instant::now());
-        (0..100).for_each(|_| throttle.failed(Source::Local, now));
-        assert_eq!(throttle.refusal(Source::Local, now), None);
+        (0..100).for_each(|_| throttle.failed(Source::Unix(0), now));
+        assert_eq!(throttle.refusal(Source::Unix(0), now), None);
     }
 
     #[test]

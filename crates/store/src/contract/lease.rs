@@ -88,7 +88,7 @@ pub(super) async fn refuses_to_archive_what_another_holds(Fixture { store, other
     let Some(other) = other else { return };
     let held = other.create(session("s1", "/a")).await.expect("created");
     assert!(matches!(store.set_archived(&held.session, true).await, Err(StoreError::Held { .. })));
-    assert!(!store.get(&held.session).await.expect("found").archived);
+    assert!(!store.get(&held.session).await.expect("found").listing.archived);
     assert_eq!(other.set_archived(&held.session, true).await, Ok(()));
 }
 

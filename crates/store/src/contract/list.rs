@@ -2,8 +2,8 @@
 
 use super::{Fixture, append::user_message, path, session};
 use agent::{
-    Archived, ListQuery, Mode, SearchQuery, SessionEvent, SessionPage, SessionRecord, SessionStore,
-    StoreError,
+    Archived, ListQuery, Mode, SearchQuery, SessionEvent, SessionListing, SessionPage, SessionRecord,
+    SessionStore, StoreError,
 };
 
 pub(super) async fn lists_the_last_used_first(Fixture { store, .. }: Fixture) {
@@ -101,8 +101,10 @@ pub(super) async fn omits_archived_sessions(Fixture { store, .. }: Fixture) {
         }
         store.set_archived(&before[0].id, false).await.expect("taken out");
     }
-    let now =
-        |session: &SessionRecord| SessionRecord { archived: is_archived_here(session), ..session.clone() };
+    let now = |session: &SessionRecord| SessionRecord {
+        listing: SessionListing { archived: is_archived_here(session), ..SessionListing::default() },
+        ..session.clone()
+    };
     for (archived, expected) in [
         (
             Archived::Exclude,
@@ -120,16 +122,20 @@ pub(super) async fn omits_archived_sessions(Fixture { store, .. }: Fixture) {
         }
         let query_of_directory = ListQuery { archived, cwd: Some(path("/w/1")), ..query(2) };
         let listed = all(&*store, query_of_directory).await.concat();
-        assert!(listed.iter().all(|session| session.cwd == path("/w/1") && archived.lists(session.archived)));
+        assert!(
+            listed
+                .iter()
+                .all(|session| session.cwd == path("/w/1") && archived.lists(session.listing.archived))
+        );
         assert_eq!(listed.len(), expected.iter().filter(|session| session.cwd == path("/w/1")).count());
     }
     store.set_archived(&"s4".into(), false).await.expect("taken out");
-    assert!(!store.get(&"s4".into()).await.expect("there").archived);
+    assert!(!store.get(&"s4".into()).await.expect("there").listing.archived);
     let unknown = "nobody".into();
     assert_eq!(store.set_archived(&unknown, true).await, Err(StoreError::NotFound(unknown)));
     // A copy of an archived session is not archived.
     let fork = store.fork(&"s1".into(), session("fork", "/w")).await.expect("forked");
-    assert!(!store.get(&fork.session).await.expect("there").archived);
+    assert!(!store.get(&fork.session).await.expect("there").listing.archived);
 }
 
 /// Creates sessions in three directories; every second one is used after its creation.
@@ -239,7 +245,7 @@ pub(super) async fn finds_ids_by_their_beginning(Fixture { store, .. }: Fixture)
         ("ü", 9, "ü1"),
         ("x", 9, ""),
     ] {
-        let ids = store.ids_with_prefix(prefix, limit).await.expect("found");
+        let ids = store.ids_with_prefix(None, prefix, limit).await.expect("found");
         let ids: Vec<_> = ids.iter().map(agent::SessionId::as_str).collect();
         assert_eq!(ids.join(" "), expected, "{prefix}");
     }

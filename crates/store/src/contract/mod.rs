@@ -4,6 +4,7 @@ mod append;
 mod lease;
 mod list;
 mod memories;
+mod owners;
 mod records;
 mod samples;
 
@@ -77,6 +78,7 @@ where
         list::finds_messages,
         list::bounds_lists_and_searches_to_a_project,
         list::finds_ids_by_their_beginning,
+        owners::lists_and_searches_one_owner,
         memories::keeps_memories,
         memories::refuses_equal_memories,
         memories::finds_memories,
@@ -102,6 +104,7 @@ pub(crate) fn session(id: &str, cwd: &str) -> NewSession {
         mode: agent::Mode::Edit,
         permission_mode: agent::PermissionMode::Guardian,
         parent: None,
+        owner: None,
     }
 }
 

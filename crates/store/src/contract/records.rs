@@ -3,7 +3,7 @@
 use super::{Fixture, path, session};
 use agent::{
     Lease, ListQuery, Mode, NewSession, PermissionMode, SearchQuery, SessionControls, SessionId,
-    SessionRecord, SessionTimes, SessionTotals, StoreError,
+    SessionListing, SessionRecord, SessionTimes, SessionTotals, StoreError,
 };
 
 pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
@@ -34,7 +34,7 @@ pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
             totals: SessionTotals::default(),
             times: SessionTimes { created_at: found.times.created_at, updated_at: found.times.created_at },
             last_seq: 0,
-            archived: false,
+            listing: SessionListing::default(),
         }
     );
 }

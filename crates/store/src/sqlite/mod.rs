@@ -34,8 +34,8 @@ pub use salvage::{CutSession, Salvaged};
 
 use crate::{limits::EVENT_BYTES, stored};
 use agent::{
-    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionEvent,
-    SessionId, SessionPage, SessionRecord, SessionStore, StoreError, searched_text,
+    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
+    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, searched_text,
 };
 use async_trait::async_trait;
 use database::Database;
@@ -111,6 +111,13 @@ impl SqliteStore {
             reader: Arc::new(LazyReader { path, worker: Mutex::default() }),
             vanished,
         })
+    }
+
+    /// Indexes what is pending, and searches.
+    async fn search_indexed(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+        // In steps, so that pending writes do not have to wait for all of it.
+        while self.writer.call_with(Durability::WithNextFlush, search::index_pending).await? {}
+        self.reader.call(move |connection| search::find(connection, &query)).await
     }
 }
 
@@ -266,14 +273,24 @@ impl SessionStore for SqliteStore {
     }
 
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
-        // In steps, so that pending writes do not have to wait for all of it.
-        while self.writer.call_with(Durability::WithNextFlush, search::index_pending).await? {}
-        self.reader.call(move |connection| search::find(connection, &query)).await
+        let hits = self.search_indexed(query.clone()).await?;
+        // A file that was salvaged because of this search has no index yet.
+        if hits.is_empty() && self.reader.call(search::is_behind).await? {
+            return self.search_indexed(query).await;
+        }
+        Ok(hits)
     }
 
-    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
-        let prefix = prefix.to_owned();
-        self.reader.call(move |connection| read::ids_with_prefix(connection, &prefix, limit)).await
+    async fn ids_with_prefix(
+        &self,
+        owner: Option<&Owner>,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        let (owner, prefix) = (owner.cloned(), prefix.to_owned());
+        self.reader
+            .call(move |connection| read::ids_with_prefix(connection, owner.as_ref(), &prefix, limit))
+            .await
     }
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {

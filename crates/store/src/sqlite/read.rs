@@ -9,34 +9,17 @@ use crate::{
     stored::{self, Unreadable},
 };
 use agent::{
-    Archived, Cost, ListQuery, SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord,
-    SessionTimes, SessionTotals, StoreError,
+    Archived, Cost, ListQuery, Owner, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage,
+    SessionRecord, SessionTimes, SessionTotals, StoreError,
 };
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use system::AbsPath;
-
-/// Restricts a list to sessions that have a prompt or a title, or whose ids are in the fifth
-/// parameter; `NULL` means no restriction.
-macro_rules! begun_or {
-    () => {
-        " AND (?5 IS NULL OR title IS NOT NULL OR id IN (SELECT value FROM json_each(?5)) OR (last_seq > 0 AND EXISTS \
-         (SELECT 1 FROM events WHERE session_id = sessions.id AND kind = 'user_message')))"
-    };
-}
-
-/// Restricts a list to sessions of a directory and those below it, the sixth parameter; `NULL`
-/// means no restriction.
-macro_rules! in_project {
-    () => {
-        " AND (?6 IS NULL OR cwd = ?6 OR substr(cwd, 1, length(rtrim(?6, '/')) + 1) = rtrim(?6, '/') || '/')"
-    };
-}
 
 /// The columns of a [`SessionRecord`], in the order in which `record` reads them.
 macro_rules! columns {
     () => {
         "id, cwd, additional_directories, model, mode, permission_mode, effort, title, created_at, updated_at, last_seq, archived, \
-         branch, turns, cost"
+         branch, turns, cost, tenant, owner"
     };
 }
 
@@ -150,6 +133,7 @@ fn missing(id: &SessionId, seq: i64) -> StoreError {
 
 pub(super) fn ids_with_prefix(
     connection: &Connection,
+    owner: Option<&Owner>,
     prefix: &str,
     limit: usize,
 ) -> Result<Vec<SessionId>, StoreError> {
@@ -157,12 +141,18 @@ pub(super) fn ids_with_prefix(
         // The range uses the index; the comparison of the beginning decides.
         let mut statement = connection.prepare_cached(
             "SELECT id FROM sessions WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 AND id < ?1 || char(1114111) \
-             ORDER BY id LIMIT ?2",
+             AND tenant IS ?3 AND owner IS ?4 ORDER BY id LIMIT ?2",
         )?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        statement.query_map((prefix, limit), |row| row.get(0).map(SessionId))?.collect()
+        let (tenant, user) = names(owner);
+        statement.query_map((prefix, limit, tenant, user), |row| row.get(0).map(SessionId))?.collect()
     };
     ids().map_err(|error| failed(&error))
+}
+
+/// Returns the names of an owner as they are stored.
+pub(super) fn names(owner: Option<&Owner>) -> (Option<&str>, Option<&str>) {
+    owner.map(|owner| (owner.tenant.as_str(), owner.user.as_str())).unzip()
 }
 
 pub(super) fn list(connection: &Connection, query: &ListQuery) -> Result<SessionPage, StoreError> {
@@ -185,7 +175,6 @@ fn rows(
     after: &Cursor,
     limit: usize,
 ) -> rusqlite::Result<(Vec<SessionRecord>, Option<Cursor>)> {
-    let cwd = query.cwd.as_ref();
     // The smallest and largest accepted value of the column, so that one statement covers all
     // cases.
     let (least, most) = (query.archived == Archived::Only, query.archived != Archived::Exclude);
@@ -195,31 +184,20 @@ fn rows(
         .map(|open| serde_json::json!(open.iter().map(SessionId::as_str).collect::<Vec<_>>()));
     let begun_or = begun_or.map(|open| open.to_string());
     let project = query.project.as_ref().map(AbsPath::as_str);
-    let position = (after.updated_at, after.id.as_str(), least, most, begun_or.as_deref(), project);
-    let mut statement = connection.prepare_cached(match cwd {
-        None => concat!(
-            "SELECT ",
-            columns!(),
-            " FROM sessions WHERE (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL",
-            begun_or!(),
-            in_project!(),
-            " ORDER BY updated_at DESC, id DESC"
-        ),
-        Some(_) => concat!(
-            "SELECT ",
-            columns!(),
-            " FROM sessions WHERE cwd = ?7 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL",
-            begun_or!(),
-            in_project!(),
-            " ORDER BY updated_at DESC, id DESC"
-        ),
-    })?;
-    let mut rows = match cwd {
-        None => statement.query(position)?,
-        Some(cwd) => {
-            statement.query((position.0, position.1, least, most, position.4, project, cwd.as_str()))?
-        }
-    };
+    let cwd = query.cwd.as_ref().map(AbsPath::as_str);
+    let (tenant, user) = names(query.owner.as_ref());
+    let mut statement = connection.prepare_cached(list_statement(query))?;
+    let mut rows = statement.query(params![
+        after.updated_at,
+        after.id.as_str(),
+        least,
+        most,
+        begun_or,
+        project,
+        cwd,
+        tenant,
+        user
+    ])?;
     let mut sessions: Vec<SessionRecord> = Vec::new();
     while let Some(row) = rows.next()? {
         match record(row) {
@@ -235,6 +213,32 @@ fn rows(
         }
     }
     Ok((sessions, None))
+}
+
+/// Selects the sessions of a list. Each of the four statements uses the index that fits it. A list
+/// of begun sessions has those with a prompt or a title, and those with the given ids.
+fn list_statement(query: &ListQuery) -> &'static str {
+    macro_rules! list {
+        ($bounds:literal) => {
+            concat!(
+                "SELECT ",
+                columns!(),
+                " FROM sessions WHERE ",
+                $bounds,
+                " AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL \
+                 AND (?5 IS NULL OR title IS NOT NULL OR id IN (SELECT value FROM json_each(?5)) OR (last_seq > 0 AND EXISTS \
+                 (SELECT 1 FROM events WHERE session_id = sessions.id AND kind = 'user_message'))) \
+                 AND (?6 IS NULL OR cwd = ?6 OR substr(cwd, 1, length(rtrim(?6, '/')) + 1) = rtrim(?6, '/') || '/') \
+                 AND ?7 IS ?7 AND ?8 IS ?8 AND ?9 IS ?9 ORDER BY updated_at DESC, id DESC"
+            )
+        };
+    }
+    match (&query.cwd, &query.owner) {
+        (None, None) => list!("owner IS NULL"),
+        (Some(_), None) => list!("cwd = ?7 AND owner IS NULL"),
+        (None, Some(_)) => list!("tenant = ?8 AND owner = ?9"),
+        (Some(_), Some(_)) => list!("cwd = ?7 AND tenant = ?8 AND owner = ?9"),
+    }
 }
 
 /// Parses a row. The error states what is wrong with it.
@@ -262,7 +266,6 @@ fn record(row: &Row<'_>) -> Result<SessionRecord, String> {
         title: row.get(7).map_err(|error| error.to_string())?,
         times: SessionTimes { created_at: number(8)?, updated_at: number(9)? },
         last_seq: number(10)?.cast_unsigned(),
-        archived: number(11)? != 0,
         branch: row.get(12).map_err(|error| error.to_string())?,
         totals: SessionTotals {
             turns: number(13)?.cast_unsigned(),
@@ -271,5 +274,14 @@ fn record(row: &Row<'_>) -> Result<SessionRecord, String> {
                 .map_err(|error| error.to_string())?
                 .map(|cost| Cost(cost.cast_unsigned())),
         },
+        listing: SessionListing {
+            owner: owner(row).map_err(|error| error.to_string())?,
+            archived: number(11)? != 0,
+        },
     })
+}
+
+fn owner(row: &Row<'_>) -> rusqlite::Result<Option<Owner>> {
+    let (tenant, user): (Option<String>, Option<String>) = (row.get(15)?, row.get(16)?);
+    Ok(tenant.zip(user).map(|(tenant, user)| Owner { tenant, user }))
 }

@@ -1,12 +1,15 @@
 //! The full-text search. The sessions of subagents are not indexed.
 
-use super::{failure::failed, read};
+use super::{
+    failure::failed,
+    read::{self, names},
+};
 use crate::{
     limits::{INDEXED_EVENTS, INDEXED_SESSIONS, SEARCH_HITS_MAX, SEARCH_RANKED},
     stored,
 };
 use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_text, words};
-use rusqlite::{Connection, Row, TransactionBehavior};
+use rusqlite::{Connection, Row, TransactionBehavior, params};
 use system::AbsPath;
 
 /// Adds the words of events just appended after event `before`: `texts` has the searchable text of
@@ -80,6 +83,14 @@ pub(super) fn index_pending(connection: &Connection) -> Result<bool, StoreError>
     work().map_err(|error| failed(&error))
 }
 
+/// Whether stored events are not indexed.
+pub(super) fn is_behind(connection: &Connection) -> Result<bool, StoreError> {
+    connection
+        .prepare_cached("SELECT 1 FROM sessions WHERE searched < last_seq AND parent_id IS NULL LIMIT 1")
+        .and_then(|mut statement| statement.exists([]))
+        .map_err(|error| failed(&error))
+}
+
 /// Indexes some events of a session and returns how many.
 fn index_session(
     connection: &Connection,
@@ -122,6 +133,7 @@ fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Res
 
 /// The sessions that a search covers, in the parameters of its statements.
 struct Covered<'a> {
+    owner: (Option<&'a str>, Option<&'a str>),
     cwd: Option<&'a str>,
     project: Option<&'a str>,
     except: Option<&'a str>,
@@ -135,17 +147,35 @@ const COVERED: &str = "(?5 IS NULL OR s.session_id <> ?5) \
     AND (?4 IS NULL OR s.session_id IN (SELECT id FROM sessions WHERE cwd = ?4 \
     UNION ALL SELECT id FROM sessions WHERE cwd >= rtrim(?4, '/') || '/' AND cwd < rtrim(?4, '/') || '0'))";
 
+/// Restricts a statement on `searchable AS s` to the sessions of the user of this machine. In a
+/// file of one user the index of the others' sessions is empty.
+const OF_NOBODY: &str = " AND ?6 IS NULL AND ?7 IS NULL \
+    AND s.session_id NOT IN (SELECT id FROM sessions WHERE owner IS NOT NULL)";
+
+/// Restricts a statement on `searchable AS s` to the sessions of an owner.
+const OF_OWNER: &str = " AND s.session_id IN (SELECT id FROM sessions WHERE tenant = ?6 AND owner = ?7)";
+
 impl<'a> Covered<'a> {
     fn of(query: &'a SearchQuery) -> Self {
         Self {
+            owner: names(query.owner.as_ref()),
             cwd: query.cwd.as_ref().map(AbsPath::as_str),
             project: query.project.as_ref().map(AbsPath::as_str),
             except: query.except.as_ref().map(SessionId::as_str),
         }
     }
 
-    fn is_all(&self) -> bool {
-        self.cwd.is_none() && self.project.is_none() && self.except.is_none()
+    /// Returns the condition on `searchable AS s`.
+    fn condition(&self) -> String {
+        format!("{COVERED}{}", if self.owner.1.is_some() { OF_OWNER } else { OF_NOBODY })
+    }
+
+    /// Whether all sessions of the file are covered.
+    fn is_all(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        let is_bounded =
+            self.owner.1.is_some() || self.cwd.is_some() || self.project.is_some() || self.except.is_some();
+        Ok(!is_bounded
+            && !connection.prepare_cached("SELECT 1 FROM sessions WHERE owner IS NOT NULL")?.exists([])?)
     }
 }
 
@@ -161,7 +191,7 @@ fn ranked(
         let oldest: Option<i64> = row.get(0)?;
         Ok(oldest.zip(row.get(1)?))
     };
-    if covered.is_all() {
+    if covered.is_all(connection)? {
         return connection
             .prepare_cached(
                 "SELECT min(id), max(id) FROM (SELECT rowid AS id FROM words WHERE words MATCH ?1 \
@@ -172,10 +202,22 @@ fn ranked(
     connection
         .prepare_cached(&format!(
             "SELECT min(id), max(id) FROM (SELECT words.rowid AS id FROM words \
-             JOIN searchable AS s ON s.id = words.rowid WHERE words MATCH ?1 AND {COVERED} \
-             ORDER BY words.rowid DESC LIMIT ?2)"
+             JOIN searchable AS s ON s.id = words.rowid WHERE words MATCH ?1 AND {} \
+             ORDER BY words.rowid DESC LIMIT ?2)",
+            covered.condition()
         ))?
-        .query_row((matching, SEARCH_RANKED, covered.cwd, covered.project, covered.except), ends)
+        .query_row(
+            params![
+                matching,
+                SEARCH_RANKED,
+                covered.cwd,
+                covered.project,
+                covered.except,
+                covered.owner.0,
+                covered.owner.1
+            ],
+            ends,
+        )
 }
 
 /// Returns the best matches among the newest messages that match.
@@ -197,13 +239,15 @@ pub(super) fn find(connection: &Connection, query: &SearchQuery) -> Result<Vec<S
             "SELECT e.session_id, e.seq, e.format, e.body FROM words \
              JOIN searchable AS s ON s.id = words.rowid \
              JOIN events AS e ON e.session_id = s.session_id AND e.seq = s.seq \
-             WHERE words MATCH ?1 AND words.rowid BETWEEN ?6 AND ?7 AND {COVERED} ORDER BY rank LIMIT ?2"
+             WHERE words MATCH ?1 AND words.rowid BETWEEN ?8 AND ?9 AND {} ORDER BY rank LIMIT ?2",
+            covered.condition()
         ))?;
-        let Covered { cwd, project, except } = covered;
+        let Covered { owner: (tenant, user), cwd, project, except } = covered;
         statement
-            .query_map((&matching, limit, cwd, project, except, oldest, newest), |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-            })?
+            .query_map(
+                params![&matching, limit, cwd, project, except, tenant, user, oldest, newest],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+            )?
             .collect()
     };
     let mut hits = Vec::new();

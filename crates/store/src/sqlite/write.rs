@@ -16,7 +16,8 @@ use system::AbsPath;
 
 /// Creates the row of a session.
 const CREATE: &str = "INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, created_at, \
-             updated_at, last_seq, lease_epoch, parent_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0, ?8)";
+             updated_at, last_seq, lease_epoch, parent_id, tenant, owner) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0, ?8, ?9, ?10)";
 
 /// Selects the last event number and the lease.
 const SELECT_LEASE: &str =
@@ -88,6 +89,8 @@ pub(super) fn create(
                 session.permission_mode.id(),
                 now(),
                 session.parent.as_ref().map(SessionId::as_str),
+                session.owner.as_ref().map(|owner| &owner.tenant),
+                session.owner.as_ref().map(|owner| &owner.user),
             ])
         })
         .map_err(|error| match error.sqlite_error_code() {

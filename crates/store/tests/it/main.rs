@@ -72,6 +72,7 @@ fn session(id: &str) -> NewSession {
         mode: agent::Mode::Edit,
         permission_mode: agent::PermissionMode::Guardian,
         parent: None,
+        owner: None,
     }
 }
 

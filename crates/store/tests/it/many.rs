@@ -12,7 +12,11 @@ async fn lists_are_read_from_an_index_in_order() {
     let store = SqliteStore::open(&path).unwrap();
     store.create(session("s1")).await.unwrap();
     let raw = Connection::open(&path).unwrap();
-    for (filter, index) in [("", "sessions_by_use"), ("cwd = '/work' AND", "sessions_by_folder")] {
+    for (filter, index) in [
+        ("owner IS NULL AND", "sessions_by_use"),
+        ("cwd = '/work' AND owner IS NULL AND", "sessions_by_folder"),
+        ("tenant = 'default' AND owner = 'anna' AND", "sessions_by_owner"),
+    ] {
         let sql = format!(
             "EXPLAIN QUERY PLAN SELECT id, title FROM sessions WHERE {filter} (updated_at, id) < (9, 'x') AND archived BETWEEN 0 AND 0 \
              ORDER BY updated_at DESC, id DESC"
@@ -35,7 +39,7 @@ async fn ten_thousand_sessions_list_as_fast_as_ten() {
             "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 9999) \
              INSERT INTO sessions SELECT 's' || n, cwd, additional_directories, model, mode, permission_mode, 'title', created_at, \
              created_at + n, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, \
-             NULL, NULL, NULL, NULL, NULL, 0, NULL FROM sessions, n WHERE id = 's0'",
+             NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL FROM sessions, n WHERE id = 's0'",
         )
         .unwrap();
     let (mut query, mut pages, mut slowest) = (ListQuery { limit: 50, ..ListQuery::default() }, 0, 0);
@@ -81,7 +85,7 @@ async fn search_times(store: &SqliteStore) -> Vec<u128> {
     ] {
         let started = std::time::Instant::now();
         let except = project.is_some().then(|| "s5000".into());
-        let query = SearchQuery { text: text.to_owned(), cwd, project, except, limit: 20 };
+        let query = SearchQuery { owner: None, text: text.to_owned(), cwd, project, except, limit: 20 };
         assert_eq!(store.search(query).await.unwrap().len(), found, "{text}");
         times.push(started.elapsed().as_millis());
     }

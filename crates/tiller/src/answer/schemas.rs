@@ -248,6 +248,8 @@ mod tests {
     /// Commands whose stdout is not an answer, with the reason.
     const OTHERS: &[(&str, &str)] = &[
         ("acp", "stdout has the messages of the protocol"),
+        ("connect", "stdout has the messages of the protocol"),
+        ("serve", "it serves until it is stopped; stdout stays empty"),
         ("mcp serve", "stdout has the messages of the protocol"),
         ("demo", "stdout has the messages between the editor and the agent"),
         ("config schema", "prints a JSON Schema, which is one object"),

@@ -12,7 +12,7 @@ use crate::{
     options::Options,
     wiring,
 };
-use agent::{Archived, ListQuery, Models as _, SessionStore as _, one_line};
+use agent::{ListQuery, Models as _, SessionStore as _, one_line};
 use store::SqliteStore;
 use system::AbsPath;
 
@@ -65,14 +65,7 @@ async fn sessions(sources: &Sources<'_>) -> Described {
         return Vec::new();
     }
     let Ok(store) = SqliteStore::open(file.as_std()) else { return Vec::new() };
-    let query = ListQuery {
-        cwd: None,
-        project: None,
-        archived: Archived::default(),
-        begun_or: None,
-        cursor: None,
-        limit: COMPLETIONS,
-    };
+    let query = ListQuery { limit: COMPLETIONS, ..ListQuery::default() };
     let mut found = store.list(query).await.map(|page| page.sessions).unwrap_or_default();
     found.sort_by_key(|record| record.cwd != *sources.cwd);
     found.into_iter().map(|record| (record.id.to_string(), record.title.unwrap_or_default())).collect()

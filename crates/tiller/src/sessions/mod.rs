@@ -203,7 +203,7 @@ async fn search(
 fn as_text(record: &SessionRecord, console: &Console) -> String {
     let title = record.title.as_deref().unwrap_or("(no title)");
     let title: String = one_line(title).chars().take(limits::TITLE_CHARS).collect();
-    let archived = if record.archived { "  (archived)" } else { "" };
+    let archived = if record.listing.archived { "  (archived)" } else { "" };
     let (id, updated_at) = (&record.id, console.moment(record.times.updated_at));
     format!("{id}  {updated_at}  {}  {}{archived}\n    {title}\n", record.controls.model, record.cwd)
 }

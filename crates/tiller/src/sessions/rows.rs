@@ -50,7 +50,7 @@ impl SessionRow {
             branch: record.branch.clone(),
             turns: record.totals.turns,
             cost_usd: record.totals.cost.map(Cost::dollars),
-            archived: record.archived,
+            archived: record.listing.archived,
         }
     }
 }

@@ -189,5 +189,6 @@ fn session(line: &str) -> Result<NewSession> {
         mode: text("mode")?.parse()?,
         permission_mode: text("permission_mode")?.parse()?,
         parent: None,
+        owner: None,
     })
 }

@@ -14,8 +14,9 @@ use crate::{
 };
 use agent::{
     CallPlace, Checkpoint, Choice, CommandGroup, Content, Cost, Description, Diff, Glance, LeaseHolder, Mode,
-    ModelInfo, PermissionMode, PermissionRequest, Question, SessionControls, SessionId, SessionRecord,
-    SessionState, SessionTimes, SessionTotals, SlashCommand, ToolContent, ToolKind, TurnEnd, TurnError,
+    ModelInfo, PermissionMode, PermissionRequest, Question, SessionControls, SessionId, SessionListing,
+    SessionRecord, SessionState, SessionTimes, SessionTotals, SlashCommand, ToolContent, ToolKind, TurnEnd,
+    TurnError,
 };
 use serde_json::json;
 use system::AbsPath;
@@ -122,7 +123,7 @@ pub(super) fn replies(text: &str) -> Vec<Reply> {
         totals: SessionTotals { turns: 2, cost: Some(Cost(1)) },
         times: SessionTimes { created_at: 0, updated_at: 0 },
         last_seq: 1,
-        archived: false,
+        listing: SessionListing::default(),
     };
     let session = ListedSession { record, excerpt: Some(owned()) };
     let glance = Glance { prompt: Some(owned()), answer: Some(owned()), end: Some(TurnEnd::Failed(owned())) };

@@ -13,9 +13,9 @@ use crate::{
 use agent::{
     CallPlace, Choice, CommandGroup, CommandPlace, Content, Cost, Description, Diff, Glance, Mode, ModelInfo,
     ModelResponse, PermissionMode, PermissionRequest, PlanEntry, PlanPriority, PlanStatus, Question,
-    SessionControls, SessionEvent, SessionId, SessionRecord, SessionState, SessionTimes, SessionTotals,
-    SlashCommand, StopReason, SubagentState, SubagentStatus, SwarmEvent, SwarmState, ToolCallUpdate,
-    ToolContent, ToolKind, ToolStatus, TurnEnd,
+    SessionControls, SessionEvent, SessionId, SessionListing, SessionRecord, SessionState, SessionTimes,
+    SessionTotals, SlashCommand, StopReason, SubagentState, SubagentStatus, SwarmEvent, SwarmState,
+    ToolCallUpdate, ToolContent, ToolKind, ToolStatus, TurnEnd,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -253,7 +253,7 @@ pub(super) fn sessions() -> Reply {
                 totals: SessionTotals { turns, cost: Some(Cost(turns * 30_000_000_000)) },
                 times: SessionTimes { created_at: 0, updated_at: TODAY - hours * HOUR },
                 last_seq: 1,
-                archived: false,
+                listing: SessionListing::default(),
             },
             excerpt: excerpt.map(str::to_owned),
         };

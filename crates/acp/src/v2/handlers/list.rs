@@ -20,6 +20,6 @@ fn info(record: SessionRecord) -> acp::SessionInfo {
             record.additional_directories.iter().map(|folder| folder.as_std().to_owned()).collect::<Vec<_>>(),
         )
         .title(record.title)
-        .archived(record.archived)
+        .archived(record.listing.archived)
         .updated_at(rfc3339(record.times.updated_at))
 }

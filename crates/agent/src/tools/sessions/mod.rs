@@ -21,7 +21,7 @@ fn accesses(tool: &str, all_projects: bool) -> Vec<Access> {
 fn line(record: &SessionRecord, with_directory: bool) -> String {
     let title = crate::label(record.title.as_deref().unwrap_or_default(), usize::MAX);
     let title = if title.is_empty() { "(no title)" } else { &title };
-    let archived = if record.archived { " (archived)" } else { "" };
+    let archived = if record.listing.archived { " (archived)" } else { "" };
     let directory = if with_directory { format!(" in {}", record.cwd) } else { String::new() };
     format!("{} {} {title}{directory}{archived}", record.id, date(record.times.updated_at))
 }

@@ -74,7 +74,7 @@ impl SessionRead {
             let least = format!("session_id needs at least {SESSION_ID_CHARS} characters of the id.");
             return Err(ToolError::message(least));
         }
-        let ids = recall.sessions.ids_with_prefix(given, SESSIONS_COMPARED).await;
+        let ids = recall.sessions.ids_with_prefix(None, given, SESSIONS_COMPARED).await;
         let mut records = Vec::new();
         for id in ids.map_err(|error| failed(&error))? {
             match recall.sessions.get(&id).await {

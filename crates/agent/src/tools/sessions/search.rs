@@ -77,7 +77,7 @@ pub(in crate::tools) async fn found(
     }
     let text = query.to_owned();
     let except = Some(recall.session.clone());
-    let query = SearchQuery { text, cwd, project, except, limit };
+    let query = SearchQuery { owner: None, text, cwd, project, except, limit };
     let hits = recall.sessions.search(query).await.map_err(|error| failed(&error))?;
     let texts: Vec<_> = hits
         .iter()

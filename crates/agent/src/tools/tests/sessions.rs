@@ -17,6 +17,7 @@ async fn stored(store: &MemoryStore, id: &str, cwd: &str, prompt: &str) {
         mode: crate::Mode::Edit,
         permission_mode: crate::PermissionMode::Guardian,
         parent: None,
+        owner: None,
     };
     let lease = store.create(session).await.unwrap();
     let mut call = ToolCallUpdate::of("c".into(), "bash");

@@ -3,8 +3,8 @@
 use super::{Victim, plan_of};
 use agent::fake::MemoryStore;
 use agent::{
-    ContentHash, Lease, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
-    SessionPage, SessionRecord, SessionStore, StoreError,
+    ContentHash, Lease, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery, SessionEvent,
+    SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -97,8 +97,13 @@ impl SessionStore for FaultyStore {
         self.inner.search(query).await
     }
 
-    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
-        self.inner.ids_with_prefix(prefix, limit).await
+    async fn ids_with_prefix(
+        &self,
+        owner: Option<&Owner>,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        self.inner.ids_with_prefix(owner, prefix, limit).await
     }
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {

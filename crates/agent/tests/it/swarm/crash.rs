@@ -114,6 +114,7 @@ async fn no_subagent_comes_from_a_file() {
         mode: state.mode,
         permission_mode: state.permission_mode,
         parent: None,
+        owner: None,
     };
     play.runtime.import(new, events).await.unwrap();
     assert_eq!(play.runtime.subagents(&id).await.unwrap().agents, []);

@@ -178,7 +178,7 @@ mod tests {
             assert_eq!(line::read(written.trim_ascii_end()), Some(record));
         }
         let local = AuditRecord {
-            source: Some(Source::Local),
+            source: Some(Source::Unix(1000)),
             ..record("2026-11-01T00:00:00Z", AuditEvent::Refused)
         };
         assert_eq!(line::read(&line::written(local.clone())), Some(local));

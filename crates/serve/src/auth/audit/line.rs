@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// The version of the format.
 const VERSION: u32 = 1;
 
+/// What stands before the number of a user of this machine.
+const UNIX: &str = "unix:";
+
 /// The form of a line.
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -43,7 +46,10 @@ pub(super) fn written(record: AuditRecord) -> Vec<u8> {
         tenant: bounded(tenant),
         user: bounded(user),
         credential: bounded(credential),
-        source: source.map(|source| source.to_string()),
+        source: source.map(|source| match source {
+            Source::Unix(uid) => format!("{UNIX}{uid}"),
+            Source::Address(address) => address.to_string(),
+        }),
         session: bounded(session),
         request: bounded(request),
         about: bounded(about),
@@ -60,10 +66,12 @@ pub(super) fn read(line: &[u8]) -> Option<AuditRecord> {
         (Some(tenant), Some(user), Some(credential)) => Some(AuditedPrincipal { tenant, user, credential }),
         _ => None,
     };
-    let source = match line.source.as_deref() {
+    let source = match line.source {
         None => None,
-        Some("local") => Some(Source::Local),
-        Some(address) => Some(Source::Address(address.parse().ok()?)),
+        Some(text) => Some(match text.strip_prefix(UNIX) {
+            Some(uid) => Source::Unix(uid.parse().ok()?),
+            None => Source::Address(text.parse().ok()?),
+        }),
     };
     let what = AuditEvent::ALL.into_iter().find(|event| event.name() == line.what)?;
     let known = line.v == VERSION;

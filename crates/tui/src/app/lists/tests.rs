@@ -11,7 +11,8 @@ use crate::{
 };
 use agent::{
     CommandGroup, Cost, Glance, Mode, ModelInfo, ModelLimits, PermissionMode, Price, Rates, SessionControls,
-    SessionEvent, SessionId, SessionRecord, SessionTimes, SessionTotals, SlashCommand, StopReason, TurnEnd,
+    SessionEvent, SessionId, SessionListing, SessionRecord, SessionTimes, SessionTotals, SlashCommand,
+    StopReason, TurnEnd,
 };
 use system::AbsPath;
 
@@ -40,7 +41,7 @@ fn listed(
         totals: SessionTotals { turns, cost: cents.map(|cents| Cost(cents * 10_000_000_000)) },
         times: SessionTimes { created_at: 0, updated_at: 100 * HOUR - age },
         last_seq: 9,
-        archived: false,
+        listing: SessionListing::default(),
     };
     ListedSession { record, excerpt: None }
 }
