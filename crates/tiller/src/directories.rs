@@ -40,6 +40,11 @@ pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Resul
     })
 }
 
+/// The path of the directory of the server's audit in a data directory.
+pub(crate) fn audit_directory(data: &AbsPath) -> AbsPath {
+    data.join("audit")
+}
+
 /// The path of the session database in a data directory.
 pub(crate) fn sessions_file(data: &AbsPath) -> AbsPath {
     data.join("sessions.db")

@@ -3,7 +3,7 @@
 use crate::{
     answer::{Answer, Console, Failure, Kind},
     args::{Lifetime, TokenCommand},
-    directories::tokens_file,
+    directories::{audit_directory, tokens_file},
     exit::Exit,
     options::Directories,
     table::Table,
@@ -14,7 +14,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serve::auth::{
-    BadToken, FileTokens, NewToken, Revocation, TokenRow, TokenStore as _, TokenStoreError, wall_clock,
+    Audit as _, AuditEvent, AuditRecord, BadToken, FileAudit, FileTokens, NewToken, Revocation, Source,
+    TokenRow, TokenStore as _, TokenStoreError, wall_clock,
 };
 use std::sync::Arc;
 use system::System;
@@ -127,8 +128,10 @@ pub(crate) async fn run(
     command: TokenCommand,
 ) -> Result<Exit> {
     let clock = wall_clock();
+    let audit = FileAudit::new(Arc::clone(&system), audit_directory(&directories.data));
     let tokens = FileTokens::new(system, Arc::clone(&clock), tokens_file(&directories.data));
     let now = clock();
+    let context = TokenContext { console, tokens: &tokens, audit: &audit, now };
     match command {
         TokenCommand::Create { name, user, tenant, scopes, expires } => {
             let expires = match expires {
@@ -139,80 +142,101 @@ pub(crate) async fn run(
                 [] => DEFAULT_SCOPES.into_iter().collect(),
                 given => given.iter().copied().collect(),
             };
-            create(console, &tokens, NewToken { name, tenant, user, scopes, expires }, now).await
+            context.create(NewToken { name, tenant, user, scopes, expires }).await
         }
-        TokenCommand::List => list(console, &tokens, now).await,
-        TokenCommand::Revoke { id, stop } => revoke(console, &tokens, &id, stop, now).await,
+        TokenCommand::List => context.list().await,
+        TokenCommand::Revoke { id, stop } => context.revoke(&id, stop).await,
     }
 }
 
-async fn create(console: &Console, tokens: &FileTokens, new: NewToken, now: Timestamp) -> Result<Exit> {
-    let (token, row) = new.make(now).map_err(|error| {
-        let kind = if matches!(error, BadToken::Random(_)) { Kind::Internal } else { Kind::Usage };
-        Failure::new(kind, error.to_string())
-    })?;
-    tokens.insert(row.clone()).await.map_err(failure)?;
-    let info = TokenInfo::of(&row, now);
-    let until = info.expires.as_ref().map_or_else(|| "never".to_owned(), |expires| format!("on {expires}"));
-    let text = format!(
-        "The token {} for {} expires {until}. It is not shown again; only its SHA-256 is in {}.\n",
-        info.id,
-        info.user,
-        tokens.path()
-    );
-    // The value is no part of the answer: it would be redacted, as in every other output.
-    let answer = Answer::new(CreatedToken { token: String::new(), info }, text);
-    console.print_secret(answer, "token", token.expose())
-}
-
-async fn list(console: &Console, tokens: &FileTokens, now: Timestamp) -> Result<Exit> {
-    let rows = tokens.list().await.map_err(failure)?;
-    let mut table = Table::new(["ID", "NAME", "USER", "STATE", "EXPIRES", "LAST USED", "SCOPES"]);
-    for row in &rows {
-        let info = TokenInfo::of(row, now);
-        let moment = |time: Option<Timestamp>| {
-            time.map_or_else(|| "never".to_owned(), |time| console.moment(time.as_millisecond()))
-        };
-        let user = match info.tenant.as_str() {
-            agent::Principal::ONLY_TENANT => info.user,
-            tenant => format!("{tenant}/{}", info.user),
-        };
-        table.row([
-            info.id,
-            info.name,
-            user,
-            info.state.word().to_owned(),
-            moment(row.expires),
-            moment(row.last_used),
-            info.scopes.join(" "),
-        ]);
-    }
-    let text = match rows.as_slice() {
-        [] => "There is no token. `tiller token create NAME --user USER` creates one.\n".to_owned(),
-        _ => table.text(),
-    };
-    let tokens = rows.iter().map(|row| TokenInfo::of(row, now)).collect();
-    console.print(Answer::new(TokenList { tokens }, text))
-}
-
-async fn revoke(
-    console: &Console,
-    tokens: &FileTokens,
-    id: &str,
-    stop: bool,
+/// What the commands work with.
+struct TokenContext<'a> {
+    console: &'a Console,
+    tokens: &'a FileTokens,
+    audit: &'a FileAudit,
     now: Timestamp,
-) -> Result<Exit> {
-    let revocation = Revocation { at: now, stop_turns: stop };
-    let Some(row) = tokens.revoke(id, revocation).await.map_err(failure)? else {
-        let failure = Failure::new(Kind::NotFound, format!("no token has the id {id:?}"));
-        return Err(failure.hint("an id begins with tok_").next("tiller token list").into());
-    };
-    let turns = if stop { "stops its running turns" } else { "lets its running turns go on" };
-    let text = format!(
-        "{} ({}) is revoked. A running server closes its connections within 5 seconds and {turns}.\n",
-        row.id, row.name
-    );
-    console.print(Answer::new(TokenInfo::of(&row, now), text))
+}
+
+impl TokenContext<'_> {
+    async fn create(&self, new: NewToken) -> Result<Exit> {
+        let (token, row) = new.make(self.now).map_err(|error| {
+            let kind = if matches!(error, BadToken::Random(_)) { Kind::Internal } else { Kind::Usage };
+            Failure::new(kind, error.to_string())
+        })?;
+        self.tokens.insert(row.clone()).await.map_err(failure)?;
+        self.record(AuditEvent::TokenCreated, &row).await;
+        let info = TokenInfo::of(&row, self.now);
+        let until = match &info.expires {
+            Some(expires) => format!("expires on {expires}"),
+            None => "never expires".to_owned(),
+        };
+        let text = format!(
+            "The token {} for {} {until}. It is not shown again; only its SHA-256 is in {}.\n",
+            info.id,
+            info.user,
+            self.tokens.path()
+        );
+        // The value is no part of the answer: it would be redacted, as in every other output.
+        let answer = Answer::new(CreatedToken { token: String::new(), info }, text);
+        self.console.print_secret(answer, "token", token.expose())
+    }
+
+    async fn list(&self) -> Result<Exit> {
+        let rows = self.tokens.list().await.map_err(failure)?;
+        let mut table = Table::new(["ID", "NAME", "USER", "STATE", "EXPIRES", "LAST USED", "SCOPES"]);
+        for row in &rows {
+            let info = TokenInfo::of(row, self.now);
+            let moment = |time: Option<Timestamp>| {
+                time.map_or_else(|| "never".to_owned(), |time| self.console.moment(time.as_millisecond()))
+            };
+            let user = match info.tenant.as_str() {
+                agent::Principal::ONLY_TENANT => info.user,
+                tenant => format!("{tenant}/{}", info.user),
+            };
+            table.row([
+                info.id,
+                info.name,
+                user,
+                info.state.word().to_owned(),
+                moment(row.expires),
+                moment(row.last_used),
+                info.scopes.join(" "),
+            ]);
+        }
+        let text = match rows.as_slice() {
+            [] => "There is no token. `tiller token create NAME --user USER` creates one.\n".to_owned(),
+            _ => table.text(),
+        };
+        let tokens = rows.iter().map(|row| TokenInfo::of(row, self.now)).collect();
+        self.console.print(Answer::new(TokenList { tokens }, text))
+    }
+
+    async fn revoke(&self, id: &str, stop: bool) -> Result<Exit> {
+        let revocation = Revocation { at: self.now, stop_turns: stop };
+        let Some(row) = self.tokens.revoke(id, revocation).await.map_err(failure)? else {
+            let failure = Failure::new(Kind::NotFound, format!("no token has the id {id:?}"));
+            return Err(failure.hint("an id begins with tok_").next("tiller token list").into());
+        };
+        self.record(AuditEvent::TokenRevoked, &row).await;
+        let turns = if stop { "stops its running turns" } else { "lets its running turns go on" };
+        let text = format!(
+            "{} ({}) is revoked. A running server closes its connections within 5 seconds and {turns}.\n",
+            row.id, row.name
+        );
+        self.console.print(Answer::new(TokenInfo::of(&row, self.now), text))
+    }
+
+    /// Records what was done with a token. It is done by then, so a failure is a note.
+    async fn record(&self, what: AuditEvent, row: &TokenRow) {
+        let record = AuditRecord {
+            source: Some(Source::Unix(rustix::process::getuid().as_raw())),
+            about: Some(row.id.clone()),
+            ..AuditRecord::new(self.now, what, None)
+        };
+        if let Err(error) = self.audit.record(record).await {
+            self.console.note(&format!("note: this is not in the audit: {error}"));
+        }
+    }
 }
 
 /// Returns the failure of a command from that of the file.

@@ -57,6 +57,7 @@ mod samples;
 mod sandbox;
 mod scripts;
 mod secrets;
+mod served;
 mod service;
 mod sessions;
 mod sessions_files;

@@ -62,6 +62,15 @@ fn a_program_gets_the_token_in_the_object_and_revokes_it_by_its_id() {
     assert_eq!((&revoked["state"], &revoked["stops_turns"]), (&"revoked".into(), &true.into()));
     let listed = json_of(&home.run(&["token", "list", "--json"]));
     assert_eq!(listed["tokens"][0]["state"], "revoked");
+    // Both are in the audit, by the id of the token.
+    let directory = fs::read_dir(home.path().join("home/.local/share/tiller/audit")).unwrap();
+    let files: Vec<_> = directory.map(|entry| entry.unwrap().path()).collect();
+    let audit: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let records: Vec<_> = lines.iter().map(|line| (&line["what"], &line["about"])).collect();
+    assert_eq!(records, [(&"token_created".into(), &id.into()), (&"token_revoked".into(), &id.into())]);
+    assert!(!audit.contains(&created["token"].as_str().unwrap()[4..]));
+
     let unknown = home.run(&["token", "revoke", "tok_absent", "--json"]);
     assert_eq!((unknown.status.code(), &json_of(&unknown)["kind"]), (Some(1), &"not_found".into()));
 }
