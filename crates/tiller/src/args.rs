@@ -24,6 +24,7 @@ mod settings;
 mod setup;
 mod skills;
 mod spelling;
+mod token;
 mod update;
 mod web;
 mod words;
@@ -54,6 +55,7 @@ pub(crate) use serve::{ConnectArgs, ServeArgs};
 pub(crate) use settings::{SettingsCommand, SettingsFileChoice, SettingsFrom, SettingsTo};
 pub(crate) use setup::SetupArgs;
 pub(crate) use skills::SkillsCommand;
+pub(crate) use token::{Lifetime, TokenCommand};
 pub(crate) use update::UpdateArgs;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
 
@@ -142,6 +144,9 @@ pub(crate) enum Command {
     /// List, store and remove keys and other secrets.
     #[command(subcommand)]
     Secrets(SecretsCommand),
+    /// Create, list and revoke the tokens of `tiller serve`.
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Check the environment and the configuration.
     Doctor(DoctorArgs),
     /// Show what a project brings along, and trust it.
