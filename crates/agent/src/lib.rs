@@ -124,6 +124,7 @@ pub use store::memories::{
     MemoryScope, MemoryTimes, NewMemory, NotAMemoryId, PINNED_WEIGHT, Stored, memory_keys,
 };
 pub use store::owner::Owner;
+pub use store::scoped::scoped;
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionListing, SessionPage,

@@ -11,9 +11,14 @@
 //! [`system::System`]: it belongs to the program, not to the workspace, and no editor buffer can
 //! stand in for it.
 
+mod changes;
+mod clock;
 pub mod contract;
+mod cursor;
 pub mod exported;
 mod limits;
+#[cfg(feature = "postgres")]
+mod postgres;
 #[expect(
     clippy::disallowed_methods,
     reason = "the database, its directory and its set-aside files belong to the program, not to the workspace"
@@ -21,6 +26,8 @@ mod limits;
 mod sqlite;
 mod stored;
 
+#[cfg(feature = "postgres")]
+pub use postgres::{Migrated, PostgresStore, Setting, Status};
 pub use sqlite::{
     CheckDepth, CutSession, Health, Holder, Machine, Remedy, Repaired, Salvaged, SessionLease, SqliteStore,
     examine, leases, repair,
