@@ -17,6 +17,7 @@ mod connection;
 mod dialect;
 mod legacy;
 mod limits;
+mod link;
 pub mod native;
 mod options;
 mod serve;
@@ -26,6 +27,7 @@ mod v1;
 mod v2;
 
 pub use limits::{CLIENT_TIMEOUT, FRAME_BYTES};
+pub use link::{AfterEnd, Link, Pipe};
 pub use options::{
     AcpOptions, ClientBounds, ClientTools, Events, Identity, Machines, Protocol, TerminalPlace,
 };

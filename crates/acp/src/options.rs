@@ -1,7 +1,7 @@
 //! The options of a server, resolved once by the binary.
 
 use crate::{
-    limits,
+    Link, Pipe, limits,
     native::{NativeServices, NoServices},
 };
 use std::{sync::Arc, time::Duration};
@@ -25,6 +25,8 @@ pub struct AcpOptions {
     pub machines: Machines,
     /// The bounds of what the client sends.
     pub bounds: ClientBounds,
+    /// How the way to the client behaves.
+    pub link: Arc<dyn Link>,
     /// Cancel this when the client is known to have stopped reading. Otherwise that shows only when
     /// a write fails.
     pub output_closed: CancellationToken,
@@ -155,6 +157,7 @@ impl AcpOptions {
                 client_tools: ClientTools::default(),
             },
             bounds: ClientBounds { line_bytes: limits::FRAME_BYTES, timeout: limits::CLIENT_TIMEOUT },
+            link: Arc::new(Pipe),
             output_closed: CancellationToken::new(),
         }
     }

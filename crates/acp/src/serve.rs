@@ -57,7 +57,7 @@ fn serve_streams(
     options: AcpOptions,
 ) -> BoxFuture<'static, Result<(), ServeError>> {
     Box::pin(async move {
-        let backpressure = Arc::new(Backpressure::default());
+        let backpressure = Arc::new(Backpressure::over(options.link.clone()));
         let ids = Arc::new(Ids::default());
         let (mut sink, write) = write_lines(writer, backpressure.clone());
         let closed = options.output_closed.child_token();

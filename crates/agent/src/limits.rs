@@ -511,5 +511,7 @@ pub(crate) const STUCK_COOLDOWN: u32 = 2;
 pub(crate) const GIT_OUTPUT_BYTES: usize = 64 * 1024;
 /// Timeout of a git command for a subagent's worktree; a checkout may be large.
 pub(crate) const GIT_WAIT: Duration = Duration::from_secs(300);
+/// How long a question waits for a client to join a session that has none.
+pub(crate) const QUESTION_WAIT: Duration = Duration::from_secs(24 * 3600);
 /// Searches of one answer that are shown to the user, if the model's provider searches by itself.
 pub(crate) const SEARCHES_SHOWN: usize = 50;

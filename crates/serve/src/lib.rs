@@ -1,7 +1,24 @@
 //! The network below the protocol: listeners, credentials, and the two wires that carry lines.
 //!
-//! This crate knows no method of the protocol but `initialize`: it authenticates a connection,
-//! turns WebSocket frames and HTTP requests into the same lines that stdin and stdout carry, and
-//! hands them to an application.
+//! This crate knows the methods of the protocol by name only where the wire depends on them
+//! (`initialize`, `session/cancel`): it authenticates a request, turns WebSocket frames and HTTP
+//! requests into the same lines that stdin and stdout carry, and hands them to an [`Application`].
+//! A connection outlives the sockets that carry it: both sides count their messages, and a client
+//! that comes back continues after the last message that it received.
 
+mod access;
+mod application;
 pub mod auth;
+pub mod connect;
+mod connection;
+mod http;
+pub mod limits;
+mod listen;
+mod message;
+mod server;
+
+pub use access::Access;
+pub use application::{Application, Carried, EndReason, Presence};
+pub use http::{Names, Problem};
+pub use listen::{CertificateFiles, ListenError, Listener, Proxies, TlsError};
+pub use server::{ServeOptions, Server};

@@ -84,6 +84,22 @@ pub enum SystemError {
     /// The backend cannot write files that only their owner can read; only the local system can.
     #[error("not written, because this system cannot make the file private to its owner: {0}")]
     NotPrivate(AbsPath),
+    /// A file of this program that only its owner may read can be read or changed by others.
+    #[error("not used: other users can read or change {path} (mode {mode:03o}); run `chmod 600 {path}`")]
+    Exposed {
+        /// The path of the file.
+        path: AbsPath,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A file of this program belongs to another user.
+    #[error("not used: {path} belongs to the user {owner}; give it to the user that runs this program")]
+    Foreign {
+        /// The path of the file.
+        path: AbsPath,
+        /// The number of its owner.
+        owner: u32,
+    },
     /// A file that no user and no tool call asked for may hold secrets, judging by its name or that
     /// of its link target.
     #[error("not read: it is, or leads to, a file that is blocked because it may hold secrets: {0}")]

@@ -19,6 +19,7 @@ mod prompt;
 mod providers;
 mod read;
 mod secrets;
+mod serve;
 mod settings;
 mod setup;
 mod skills;
@@ -49,6 +50,7 @@ pub(crate) use providers::{
 };
 pub(crate) use read::Instead;
 pub(crate) use secrets::{SecretStore, SecretsCommand};
+pub(crate) use serve::{ConnectArgs, ServeArgs};
 pub(crate) use settings::{SettingsCommand, SettingsFileChoice, SettingsFrom, SettingsTo};
 pub(crate) use setup::SetupArgs;
 pub(crate) use skills::SkillsCommand;
@@ -98,6 +100,16 @@ pub(crate) enum Command {
     ///
     /// The messages are on stdin and stdout.
     Acp(AcpArgs),
+    /// Serve clients over a Unix socket or the network.
+    ///
+    /// Without --listen, it listens on a Unix socket that only you can reach, and `tiller connect`
+    /// finds it by itself.
+    Serve(ServeArgs),
+    /// Connect an editor to a server; editors start this command.
+    ///
+    /// The messages are on stdin and stdout. When the connection breaks, it is made again, and no
+    /// message is lost.
+    Connect(ConnectArgs),
     /// Show an editor and the agent at work on a sample project.
     ///
     /// Plays the editor against `tiller acp` and shows the messages between them.

@@ -40,6 +40,11 @@ pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Resul
     })
 }
 
+/// The path of the file of the server's tokens in a data directory.
+pub(crate) fn tokens_file(data: &AbsPath) -> AbsPath {
+    data.join("tokens.toml")
+}
+
 /// The path of the session database in a data directory.
 pub(crate) fn sessions_file(data: &AbsPath) -> AbsPath {
     data.join("sessions.db")

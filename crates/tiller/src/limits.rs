@@ -110,3 +110,6 @@ pub(crate) const CLIPBOARD_ERROR_BYTES: usize = 4 << 10;
 
 /// The prompts that the history keeps.
 pub(crate) const HISTORY_ENTRIES: usize = 10_000;
+
+/// How long a session of the server with neither a client nor a turn stays open.
+pub(crate) const SERVE_LINGER: Duration = Duration::from_secs(600);

@@ -53,6 +53,7 @@ mod redacting_writer;
 mod screen;
 mod scripts;
 mod secrets;
+mod server;
 mod services;
 mod sessions;
 mod settings;

@@ -6,9 +6,9 @@ mod setting_up;
 use crate::{
     answer::{Console, schemas},
     args::{
-        AcpArgs, Cli, Command, CompleteArgs, CompletedKind, Instead, IntegrationsCommand, LuaCommand,
-        McpCommand, ModelsCommand, ProvidersCommand, SchemaCommand, SessionArgs, SessionsCommand, SetupArgs,
-        wishes,
+        AcpArgs, Cli, Command, CompleteArgs, CompletedKind, Events, Instead, IntegrationsCommand, LuaCommand,
+        McpCommand, ModelsCommand, Protocol, ProvidersCommand, SchemaCommand, ServeArgs, SessionArgs,
+        SessionsCommand, SetupArgs, wishes,
     },
     completions,
     config::{self, Flags, PromptFlags},
@@ -18,20 +18,26 @@ use crate::{
     extensions::Extensions,
     failure::usage,
     help, install, integrations, keys, limits, logging, man, mcp, memory,
-    options::{Directories, Options},
+    options::{Directories, Options, Tools},
     permissions, screen,
     scripts::{self, Callable},
+    server,
     services::Services,
     sessions,
     settings::{Settings, Snapshot},
     signals, skills,
     streams::{self, StdoutError},
     trust, update, web,
-    wiring::{self, SessionStorage},
+    wiring::{self, App, SessionStorage},
 };
 use agent::{PermissionMode, ToolProviders};
 use anyhow::Result;
-use std::{collections::BTreeMap, io::Write, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use system::{AbsPath, LoginShell, System};
 use tokio_util::sync::CancellationToken;
 
@@ -62,7 +68,7 @@ pub(crate) fn run() -> Result<Exit> {
         return console.fail(error);
     }
     let reader = match &cli.command {
-        Some(Command::Acp(_)) => logging::Reader::Log,
+        Some(Command::Acp(_) | Command::Serve(_) | Command::Connect(_)) => logging::Reader::Log,
         _ => logging::Reader::Terminal,
     };
     if let Err(error) = logging::init(&environment, reader, cli.globals.quiet) {
@@ -71,7 +77,12 @@ pub(crate) fn run() -> Result<Exit> {
     // One thread runs everything: sessions wait far more than they compute, and a process that
     // starts in milliseconds has few threads. The event loop checks for I/O often, so that a cancel
     // does not wait for one round over all busy sessions.
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    let mut builder = match &cli.command {
+        // A server computes for many: TLS, frames and the events of all users.
+        Some(Command::Serve(_)) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder
         .event_interval(limits::EVENT_INTERVAL)
         .global_queue_interval(limits::EVENT_INTERVAL)
         .enable_all()
@@ -94,6 +105,11 @@ pub(crate) fn run() -> Result<Exit> {
 async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Result<Exit> {
     match cli.command {
         Some(Command::Acp(args)) => acp(args, console, environment).await,
+        Some(Command::Serve(args)) => serve(args, environment).await,
+        Some(Command::Connect(args)) => {
+            let Machine { system, directories, cwd } = machine(environment)?;
+            server::connect(args, environment, &directories, system, &cwd).await
+        }
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         // The damaged store must not be opened before its repair.
         Some(Command::Sessions(SessionsCommand::Repair { check })) => {
@@ -243,18 +259,11 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
         resolve_settings_or_defaults(environment, flags(&session, PromptFlags::default(), None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
     let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
-    let services = Services {
-        runtime: app.runtime.clone(),
-        settings,
-        options: options.clone(),
-        catalog: app.catalog.clone(),
-        environment: environment.clone(),
-        extensions,
-        writing: tokio::sync::Mutex::default(),
-    };
+    let services = services(&app, settings, &options, environment, extensions);
     signals::end_in_order();
     let stop = CancellationToken::new();
-    let serve = wiring::serve(&app, &options, &cwd, protocol, events, services, stop.clone());
+    let acp = wiring::acp_options(&options, &cwd, protocol, events, services);
+    let serve = wiring::serve(&app, acp, stop.clone());
     tokio::pin!(serve);
     let code = tokio::select! {
         served = &mut serve => served.map(|()| Exit::Ok),
@@ -282,6 +291,53 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
         tracing::warn!("sessions did not close in time");
     }
     code
+}
+
+/// Serves the protocol over sockets.
+async fn serve(args: ServeArgs, environment: &Environment) -> Result<Exit> {
+    let ServeArgs { session, listen, tls_cert, tls_key, behind_proxy } = args;
+    let Resolved { settings, mut options, cwd, .. } =
+        resolve_settings(environment, flags(&session, PromptFlags::default(), None)?).await?;
+    let text = |path: PathBuf| cwd.join(path.to_string_lossy()).to_string();
+    let serve = &mut options.serve;
+    if !listen.is_empty() {
+        serve.listen = listen;
+    }
+    if !behind_proxy.is_empty() {
+        serve.behind_proxy = behind_proxy;
+    }
+    if let (Some(certificate), Some(key)) = (tls_cert, tls_key) {
+        (serve.tls_cert, serve.tls_key) = (Some(text(certificate)), Some(text(key)));
+    }
+    let extensions = Extensions::new(&settings, &options, environment);
+    let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
+    let services = services(&app, settings, &options, environment, extensions);
+    let protocol = server::ServedProtocol {
+        runtime: app.runtime.clone(),
+        options: wiring::acp_options(&options, &cwd, Protocol::Auto, Events::Auto, services),
+        tools_are_set: options.client.tools != Tools::Auto,
+        linger: options.serve.turns_go_on.then_some(options.serve.linger),
+    };
+    server::serve(&app, &options, environment, wiring::local_system(&options), protocol).await
+}
+
+/// Returns the services of the native layer.
+fn services(
+    app: &App,
+    settings: Arc<Settings>,
+    options: &Options,
+    environment: &Environment,
+    extensions: Extensions,
+) -> Services {
+    Services {
+        runtime: app.runtime.clone(),
+        settings,
+        options: options.clone(),
+        catalog: app.catalog.clone(),
+        environment: environment.clone(),
+        extensions,
+        writing: tokio::sync::Mutex::default(),
+    }
 }
 
 /// Answers a completion script. Settings that cannot be used are no reason to say so at a prompt.

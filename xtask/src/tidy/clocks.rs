@@ -5,7 +5,7 @@ use super::Problem;
 use super::tree::{Place, Tree, naming_elsewhere};
 
 /// The places that may read the wall clock, each with the reason.
-const PLACES: [Place; 14] = [
+const PLACES: [Place; 15] = [
     (
         "crates/store/src/clock.rs",
         "when a session was used last is stored, and a file that is moved aside is named after the moment",
@@ -13,6 +13,7 @@ const PLACES: [Place; 14] = [
     ("crates/tui/src/run.rs", "lists show how long ago a session was used, and subagents have times of day"),
     ("crates/agent/src/swarm/mod.rs", "clients are shown when subagents began and ended"),
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
+    ("crates/serve/src/auth/clock.rs", "credentials expire at a time of day, and the audit has times"),
     ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),
     ("crates/tiller/src/answer/console.rs", "lists show how long ago something was stored"),
     ("crates/tiller/src/memory/transfer.rs", "a day on which a memory expires is compared with today"),

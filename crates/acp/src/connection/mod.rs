@@ -48,7 +48,7 @@ pub(crate) use version::{SessionParts, Version};
 pub(crate) use wire::Wire;
 
 use crate::{
-    AcpOptions,
+    AcpOptions, AfterEnd,
     native::EventsSwitch,
     transport::{Backpressure, Ids},
 };
@@ -58,7 +58,10 @@ use login::Login;
 use reply::InFlight;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tasks::Tasks;
 use tokio_util::sync::CancellationToken;
@@ -83,6 +86,8 @@ pub(crate) struct Connection<W: Wire> {
     /// Translates request ids between the client and the SDK.
     pub(crate) ids: Arc<Ids>,
     peer: OnceLock<Peer<W>>,
+    /// Whether the client has gone and its turns go on.
+    leaving: AtomicBool,
     /// The sessions it opened, with the `Client` that reports their events.
     sessions: Mutex<HashMap<SessionId, Arc<AcpClient<W>>>>,
     /// Which sessions the client knows to be open, and which are being opened.
@@ -127,6 +132,7 @@ impl<W: Wire> Connection<W> {
             backpressure,
             ids,
             peer: OnceLock::new(),
+            leaving: AtomicBool::new(false),
             sessions: Mutex::default(),
             claims: open_claims::OpenClaims::default(),
         })
@@ -160,10 +166,24 @@ impl<W: Wire> Connection<W> {
         self.runtime.models().list()
     }
 
-    /// Cancels this client's prompts, and the turns of every session without other subscribers.
+    /// Takes note that the client is gone: cancels its prompts, and the turns of every session
+    /// without other subscribers; or leaves the sessions, if turns go on.
     pub(crate) fn cancel(&self) {
+        if let AfterEnd::GoOn(linger) = self.options.link.after_end() {
+            self.leaving.store(true, Ordering::Relaxed);
+            for handle in self.open_sessions() {
+                if let Some(client) = self.subscriber(handle.id()) {
+                    handle.detach(&client, linger);
+                }
+            }
+        }
         self.gone.cancel();
         self.open_sessions().iter().filter(|handle| !handle.is_shared()).for_each(SessionHandle::cancel);
+    }
+
+    /// Whether the client has gone and its turns go on.
+    pub(crate) fn turns_go_on(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
     }
 
     /// Cancels this client's prompts, closes every session without other subscribers, and waits

@@ -78,6 +78,18 @@ impl Editor {
         Self { peer, outgoing: Some(outgoing), next_id: AtomicU64::new(1), reading, hung_up, served: None }
     }
 
+    /// Connects an editor to an agent that `served` runs behind another transport.
+    pub fn served(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        script: EditorScript,
+        served: JoinHandle<Result<(), ServeError>>,
+    ) -> Self {
+        let mut editor = Self::over(reader, writer, script);
+        editor.served = Some(served);
+        editor
+    }
+
     /// Sends `initialize` and returns the response.
     pub async fn initialize(&self) -> Value {
         self.ok("initialize", self.peer.script().initialize_params()).await

@@ -1,10 +1,13 @@
 //! Measures how far the client lags: updates and bytes that it has not read yet.
 
-use crate::limits::{BACKLOG_BYTES, BYTES_IN_FLIGHT, UPDATES_IN_FLIGHT};
+use crate::{
+    Link, Pipe,
+    limits::{BACKLOG_BYTES, BYTES_IN_FLIGHT, UPDATES_IN_FLIGHT},
+};
 use std::{
     collections::VecDeque,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -12,8 +15,8 @@ use tokio::sync::watch;
 
 /// Counts the updates handed to the transport and the updates it has written, and the bytes that
 /// wait for the client, including those not handed over yet.
-#[derive(Debug, Default)]
 pub(crate) struct Backpressure {
+    link: Arc<dyn Link>,
     sent: AtomicU64,
     written: watch::Sender<u64>,
     /// The bytes of each update in flight, in order.
@@ -34,14 +37,34 @@ struct Backlog {
     closed: bool,
 }
 
+impl Default for Backpressure {
+    fn default() -> Self {
+        Self::over(Arc::new(Pipe))
+    }
+}
+
 impl Backpressure {
+    /// Creates the measure of a client behind `link`.
+    pub(crate) fn over(link: Arc<dyn Link>) -> Self {
+        Self {
+            link,
+            sent: AtomicU64::default(),
+            written: watch::Sender::default(),
+            in_flight_updates: Mutex::default(),
+            backlog: watch::Sender::default(),
+        }
+    }
+
     /// Adds bytes that wait for the client.
     pub(crate) fn add(&self, bytes: usize) {
+        let mut waiting = 0;
         // No receiver waits for the backlog to grow, so none is notified.
         self.backlog.send_if_modified(|backlog| {
             backlog.bytes += bytes;
+            waiting = backlog.bytes;
             false
         });
+        self.link.waiting(waiting);
     }
 
     /// Subtracts bytes that no longer wait.
@@ -57,8 +80,11 @@ impl Backpressure {
     }
 
     /// Completes when fewer than [`BACKLOG_BYTES`] wait for the client, or nothing more will be
-    /// written.
+    /// written, or turns do not wait for clients.
     pub(crate) async fn room(&self) {
+        if !self.link.turns_wait() {
+            return;
+        }
         let mut backlog = self.backlog.subscribe();
         // We own the sender, so the channel cannot close while we wait.
         let _ = backlog.wait_for(|backlog| backlog.closed || backlog.bytes < BACKLOG_BYTES).await;

@@ -15,7 +15,7 @@ mod wire;
 pub(crate) use wire::V1;
 
 use self::{
-    system::{AcpSystem, UsedCapabilities, ide::ide_tools},
+    system::{AcpSystem, Deadline, UsedCapabilities, ide::ide_tools},
     wire::{Connection, Peer},
 };
 use crate::{
@@ -37,7 +37,7 @@ impl Version for V1 {
             peer.connection.clone(),
             peer.outbox.clone(),
             UsedCapabilities { tools: set.clone(), ..peer.traits.capabilities.clone() },
-            options.bounds.timeout,
+            Deadline { limit: options.bounds.timeout, link: options.link.clone() },
         ));
         let projection = to_acp::Projection::live(peer.traits.optional_updates(connection));
         let choice = peer.traits.capabilities.advertised.anything().then_some(set);

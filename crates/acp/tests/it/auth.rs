@@ -48,7 +48,7 @@ async fn status_updates(script: EditorScript, credentials: Credentials) -> Vec<V
     let models = Arc::new(ModelsWithCredentials(FakeModels(FakeModel::new([])), credentials));
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, RuntimeOptions::default());
     let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
-    let editor = Editor::connect(runtime, options, script.over(disk));
+    let editor = crate::transport::connect(runtime, options, script.over(disk));
     editor.initialize().await;
     let method = json!({"methodId": "tiller-provider"});
     for method in [(logout, json!({})), (login, method.clone())].iter().flat_map(|step| [step, step]) {
@@ -111,7 +111,7 @@ fn unset(script: EditorScript) -> (Editor, Arc<AtomicBool>) {
     let models = Arc::new(UnconfiguredModels(FakeModels(FakeModel::new([])), set_up.clone()));
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, RuntimeOptions::default());
     let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
-    (Editor::connect(runtime, options, script.over(disk)), set_up)
+    (crate::transport::connect(runtime, options, script.over(disk)), set_up)
 }
 
 fn new() -> Value {

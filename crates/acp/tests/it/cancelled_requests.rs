@@ -199,7 +199,7 @@ impl Fixture {
 
     fn editor(&self) -> Editor {
         let script = self.script.clone().over(self.disk.clone());
-        Editor::connect(self.runtime.clone(), self.options.clone(), script)
+        crate::transport::connect(self.runtime.clone(), self.options.clone(), script)
     }
 
     fn params(&self, method: &str) -> Value {

@@ -88,7 +88,7 @@ async fn a_provider_without_a_key_requires_authentication() {
         let models = Arc::new(Keyless(FakeModels(FakeModel::new([]))));
         let runtime = Runtime::new(store, models, RuntimeOptions::default());
         let options = acp::AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
-        let editor = acp::testing::Editor::connect(runtime, options, script.over(disk));
+        let editor = crate::transport::connect(runtime, options, script.over(disk));
         editor.ok("initialize", introduction).await;
         let new = editor.request("session/new", json!({"cwd": "/w"})).await.unwrap_err();
         assert_eq!((&new["code"], &new["data"]["code"]), (&json!(code), &json!("auth_required")), "{new}");

@@ -23,6 +23,7 @@ mod replay;
 mod rewind;
 mod shared;
 mod stage;
+mod transport;
 mod version_2;
 mod wire;
 mod work;

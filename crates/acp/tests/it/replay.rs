@@ -109,6 +109,9 @@ async fn a_replay_pauses_while_the_client_does_not_read() {
 
 #[tokio::test]
 async fn a_load_can_be_cancelled_and_ends_with_its_client() {
+    if !crate::transport::is_pipe() {
+        return;
+    }
     let (store, _) = long_session(3000).await;
     let stage = stage_with(store, EditorScript::default(), [], |_| {});
     stage.editor.initialize().await;

@@ -24,7 +24,7 @@ pub(crate) struct Stage {
 impl Stage {
     /// Connects another editor to the same runtime.
     pub(crate) fn join(&self, script: EditorScript) -> Editor {
-        Editor::connect(self.runtime.clone(), self.options.clone(), script.over(self.disk.clone()))
+        crate::transport::connect(self.runtime.clone(), self.options.clone(), script.over(self.disk.clone()))
     }
 }
 
@@ -62,6 +62,6 @@ pub(crate) fn stage_on(
         Runtime::new(store.clone() as Arc<dyn SessionStore>, Arc::new(FakeModels(model.clone())), options);
     let mut options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").expect("an absolute path"));
     change(&mut options);
-    let editor = Editor::connect(runtime.clone(), options.clone(), script.over(disk.clone()));
+    let editor = crate::transport::connect(runtime.clone(), options.clone(), script.over(disk.clone()));
     Stage { editor, disk, store, model, runtime, options }
 }

@@ -1,23 +1,29 @@
 //! All clients that drive a session at the same time, as one client: each receives every event, and
 //! a question goes to all of them.
 
+use crate::limits::QUESTION_WAIT;
 use crate::{
     AnyTool, Client, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent, Surface,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, future::join_all, stream::FuturesUnordered};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::Notify;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
 
 /// The surfaces of a session. Tools act through the one that joined first.
 pub(crate) struct Watchers {
     state: Mutex<State>,
-    /// Notified when a surface leaves.
-    left: Notify,
+    /// Notified when a surface joins or leaves.
+    changed: Notify,
 }
 
 struct State {
     surfaces: Vec<Surface>,
+    /// The last surface, after it was detached: the session goes on without one.
+    detached: Option<Surface>,
     /// Whether the first surface has left and the tools have not yet moved to the next.
     moved: bool,
     /// Whether the last surface has left; no client can join a session that is being closed.
@@ -27,29 +33,65 @@ struct State {
 impl Watchers {
     /// Creates the watchers with the client that created or opened the session.
     pub(crate) fn new(surface: Surface) -> Self {
-        let state = State { surfaces: vec![surface], moved: false, over: false };
-        Self { state: Mutex::new(state), left: Notify::new() }
+        let state = State { surfaces: vec![surface], detached: None, moved: false, over: false };
+        Self { state: Mutex::new(state), changed: Notify::new() }
     }
 
     /// Adds a surface; returns false if the last one has already left.
     pub(crate) fn join(&self, surface: Surface) -> bool {
         let mut state = self.lock();
-        if !state.over {
-            state.surfaces.push(surface);
+        if state.over {
+            return false;
         }
-        !state.over
+        state.surfaces.push(surface);
+        state.detached = None;
+        drop(state);
+        self.changed.notify_waiters();
+        true
     }
 
     /// Removes a client and returns whether any remain. It receives no further questions or events.
     pub(crate) fn leave(&self, client: &Arc<dyn Client>) -> bool {
-        let mut state = self.lock();
-        if let Some(at) = state.surfaces.iter().position(|surface| Arc::ptr_eq(&surface.client, client)) {
-            state.moved |= at == 0;
-            state.surfaces.remove(at);
+        let remains = {
+            let mut state = self.lock();
+            state.remove(client);
+            state.over |= state.surfaces.is_empty();
+            !state.over
+        };
+        self.changed.notify_waiters();
+        remains
+    }
+
+    /// Removes a client, and leaves the session without one if it was the last.
+    pub(crate) fn detach(&self, client: &Arc<dyn Client>) {
+        {
+            let mut state = self.lock();
+            let removed = state.remove(client);
+            if state.surfaces.is_empty() && removed.is_some() {
+                state.detached = removed;
+            }
         }
+        self.changed.notify_waiters();
+    }
+
+    /// Ends a session without a client; returns false if one has joined. No client can join after
+    /// that.
+    pub(crate) fn end_if_detached(&self) -> bool {
+        let mut state = self.lock();
         state.over |= state.surfaces.is_empty();
-        self.left.notify_waiters();
-        !state.over
+        state.over
+    }
+
+    /// Completes when a client is there.
+    pub(crate) async fn joined(&self) {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if self.count() > 0 {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// Whether `client` is among the watchers.
@@ -71,9 +113,50 @@ impl Watchers {
         next
     }
 
-    /// Returns the surface that tools act through.
+    /// Returns the surface that tools act through; the last one if it was detached.
     pub(crate) fn current(&self) -> Option<Surface> {
-        self.lock().surfaces.first().cloned()
+        let state = self.lock();
+        state.surfaces.first().or(state.detached.as_ref()).cloned()
+    }
+
+    /// Asks every client that is there, and every one that joins before there is an answer. The
+    /// first outcome that is not `dismissed` counts and withdraws the question from the others.
+    /// Returns `dismissed` once every client that is there has dismissed it. Without a client it
+    /// waits for one, at most [`QUESTION_WAIT`].
+    async fn ask_all<T: PartialEq + Clone, A: Future<Output = T> + Send>(
+        &self,
+        dismissed: T,
+        ask: impl Fn(Arc<dyn Client>) -> A + Send,
+    ) -> T {
+        let mut asked: Vec<Arc<dyn Client>> = Vec::new();
+        let mut answers = FuturesUnordered::new();
+        let since = Instant::now();
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let clients = self.clients();
+            for client in &clients {
+                if !asked.iter().any(|asked| Arc::ptr_eq(asked, client)) {
+                    asked.push(client.clone());
+                    let (number, answer) = (asked.len() - 1, ask(client.clone()));
+                    answers.push(async move { (number, answer.await) });
+                }
+            }
+            if answers.is_empty() && !clients.is_empty() {
+                return dismissed;
+            }
+            tokio::select! {
+                biased;
+                Some((number, outcome)) = answers.next() => {
+                    // A client that has left has dismissed nothing.
+                    if outcome != dismissed && self.includes(&asked[number]) {
+                        return outcome;
+                    }
+                }
+                () = changed => {}
+                () = sleep_until(since + QUESTION_WAIT), if clients.is_empty() => return dismissed,
+            }
+        }
     }
 
     fn clients(&self) -> Vec<Arc<dyn Client>> {
@@ -87,24 +170,26 @@ impl Watchers {
     }
 }
 
+impl State {
+    fn remove(&mut self, client: &Arc<dyn Client>) -> Option<Surface> {
+        let at = self.surfaces.iter().position(|surface| Arc::ptr_eq(&surface.client, client))?;
+        self.moved |= at == 0;
+        Some(self.surfaces.remove(at))
+    }
+}
+
 #[async_trait]
 impl Client for Watchers {
     fn notify(&self, event: &SessionEvent) {
         self.lock().surfaces.iter().for_each(|surface| surface.client.notify(event));
     }
 
-    /// The first answer counts and withdraws the question from the other clients. A client that
-    /// disconnects or dismisses the question leaves it to the others.
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
-        let clients = self.clients();
-        let asked = clients.iter().map(|client| client.request_permission(request.clone()));
-        let mut answers = asked.collect::<FuturesUnordered<_>>();
-        while let Some(outcome) = answers.next().await {
-            if outcome != PermissionOutcome::Cancelled {
-                return outcome;
-            }
-        }
-        PermissionOutcome::Cancelled
+        let ask = |client: Arc<dyn Client>| {
+            let request = request.clone();
+            async move { client.request_permission(request).await }
+        };
+        self.ask_all(PermissionOutcome::Cancelled, ask).await
     }
 
     fn rejection(&self, request: &PermissionRequest) -> Option<String> {
@@ -112,36 +197,34 @@ impl Client for Watchers {
     }
 
     fn takes_questions(&self) -> bool {
-        self.clients().iter().any(|client| client.takes_questions())
+        let state = self.lock();
+        let surfaces = state.surfaces.iter().chain(&state.detached);
+        surfaces.into_iter().any(|surface| surface.client.takes_questions())
     }
 
     async fn ask(&self, question: Question) -> QuestionOutcome {
-        let clients = self.clients();
-        let asked = clients.iter().map(|client| client.ask(question.clone()));
-        let mut answers = asked.collect::<FuturesUnordered<_>>();
-        while let Some(outcome) = answers.next().await {
-            if outcome != QuestionOutcome::Unavailable {
-                return outcome;
-            }
-        }
-        QuestionOutcome::Unavailable
+        let ask = |client: Arc<dyn Client>| {
+            let question = question.clone();
+            async move { client.ask(question).await }
+        };
+        self.ask_all(QuestionOutcome::Unavailable, ask).await
     }
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
-        self.clients().first().map(|client| client.tools()).unwrap_or_default()
+        self.current().map(|surface| surface.client.tools()).unwrap_or_default()
     }
 
     /// Waits until all clients have room: the slowest sets the pace. A client that leaves does not
     /// delay the others.
     async fn room(&self) {
         loop {
-            let mut left = std::pin::pin!(self.left.notified());
-            left.as_mut().enable();
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
             let clients = self.clients();
             tokio::select! {
                 biased;
                 _ = join_all(clients.iter().map(|client| client.room())) => return,
-                () = left => {}
+                () = changed => {}
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::Owner;
 
 pub use scopes::{Scope, Scopes, UnknownScope};
 
-/// Whoever a connection was authenticated as.
+/// The person or program that a connection was authenticated as.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Principal {
     /// The group of users that share settings and limits; nothing is visible across tenants.

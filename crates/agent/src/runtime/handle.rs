@@ -19,9 +19,12 @@ use crate::{
     sources::server::ClientServer,
     text::sanitise::sanitise,
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 use system::AbsPath;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -197,6 +200,41 @@ impl SessionHandle {
     /// turn on, and the grants are cleared.
     pub fn leave(&self, client: &Arc<dyn Client>) -> bool {
         self.watchers.leave(client)
+    }
+
+    /// Removes a client, and lets the session go on without one if it was the last: its turn runs
+    /// on, and questions wait for a client to join. A session that has neither a client nor a turn
+    /// for `linger` is closed. Needs a tokio runtime.
+    pub fn detach(&self, client: &Arc<dyn Client>, linger: Duration) {
+        self.watchers.detach(client);
+        if self.watchers.count() == 0 {
+            tokio::spawn(self.clone().close_when_abandoned(linger));
+        }
+    }
+
+    /// Closes the session once it has had neither a client nor a turn for `linger`; returns as soon
+    /// as a client joins.
+    async fn close_when_abandoned(self, linger: Duration) {
+        let mut state = self.state.clone();
+        loop {
+            let idle = async {
+                // A task that has ended is closed.
+                drop(state.wait_for(|state| !state.busy).await);
+                tokio::select! {
+                    () = tokio::time::sleep(linger) => true,
+                    busy = state.wait_for(|state| state.busy) => busy.is_err(),
+                }
+            };
+            tokio::select! {
+                () = self.watchers.joined() => return,
+                abandoned = idle => if abandoned {
+                    break;
+                },
+            }
+        }
+        if self.watchers.end_if_detached() {
+            self.close().await;
+        }
     }
 
     /// Whether a client receives this session's events.

@@ -87,7 +87,10 @@ fn build(tls: ClientConfig, proxies: bool, resolver: Option<Resolver>) -> Result
 
 /// Uses the operating system's trust store, so that a company's own certificate authority works as
 /// it does in a browser.
-fn verified_tls() -> Result<ClientConfig, String> {
+///
+/// # Errors
+/// If the trust store cannot be used.
+pub fn verified_tls() -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_platform_verifier())

@@ -80,7 +80,7 @@ pub(super) fn lines(
 /// Opens a regular file and returns its size. The file type is checked before opening, because
 /// opening a device may have effects and opening a pipe may block, and again afterwards, because
 /// the file may have been replaced in between.
-fn open(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(File, u64), SystemError> {
+pub(super) fn open(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(File, u64), SystemError> {
     let fail = |source| fail(path, source);
     let file = match pinned.and_then(|pinned| pinned.target(path)) {
         Some(target) => EntryHandle::open(&target, false)?.file("read", OFlags::RDONLY)?,

@@ -11,6 +11,15 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("tiller acp", &["tiller acp", "tiller acp --model anthropic/claude-sonnet-4-5 --permission-mode argus"]),
+    (
+        "tiller serve",
+        &[
+            "tiller serve",
+            "tiller serve --listen tcp:0.0.0.0:7443 --tls-cert cert.pem --tls-key key.pem",
+            "tiller serve --listen tcp:127.0.0.1:7000 --behind-proxy 127.0.0.1/32",
+        ],
+    ),
+    ("tiller connect", &["tiller connect", "TILLER_TOKEN=tlr_… tiller connect wss://agents.example"]),
     ("tiller demo", &["tiller demo", "tiller demo --project . --prompt 'show README.md lines 1-5'"]),
     ("tiller sessions list", &["tiller sessions list --cwd . --json"]),
     ("tiller sessions show", &["tiller sessions show ID"]),

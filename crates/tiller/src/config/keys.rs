@@ -23,6 +23,7 @@ const WEB: &str = "a project must not choose who gets your searches, or open loc
 const SHELL: &str = "a project must not choose which programs are found";
 const TOOLS: &str = "a project must not choose which tools models get";
 const SUBAGENTS: &str = "a project must not choose how much runs at a time, and for how long";
+const SERVE: &str = "a project must not open this machine to others";
 const UI: &str = "a project must not change your terminal";
 const PLACE: &str = "a project must not choose where commands run";
 
@@ -283,6 +284,59 @@ pub(crate) const KEYS: &[Key] = &[
         name: "ui.history",
         in_project: InProject::Never(UI),
         set: |o, _, v| Ok(o.client.interface.switches.history = v.flag()?),
+    },
+    Key {
+        name: "serve.listen",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.listen = v.texts()?),
+    },
+    Key {
+        name: "serve.hosts",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.hosts = v.texts()?),
+    },
+    Key {
+        name: "serve.origins",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.origins = v.texts()?),
+    },
+    Key {
+        name: "serve.behind_proxy",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.behind_proxy = v.texts()?),
+    },
+    Key {
+        name: "serve.tls_cert",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.tls_cert = Some(v.text()?)),
+    },
+    Key {
+        name: "serve.tls_key",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.tls_key = Some(v.text()?)),
+    },
+    Key {
+        name: "serve.unix_users",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| {
+            let ids = v.texts()?.into_iter().map(|text| text.parse());
+            Ok(o.serve.unix_users = ids.collect::<Result<_, _>>().map_err(ValueError::invalid)?)
+        },
+    },
+    Key {
+        name: "serve.detached",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.turns_go_on = v.one_of(&[("run", true), ("cancel", false)])?),
+    },
+    Key {
+        name: "serve.resume_grace",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.resume_grace = v.seconds()?),
+    },
+    Key {
+        name: "serve.linger",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.linger = v.seconds()?),
     },
     Key {
         name: "hooks.NAME.on",

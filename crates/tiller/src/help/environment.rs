@@ -21,6 +21,7 @@ const GROUPS: &[Group] = &[
                 "TILLER_LOG",
                 "what is logged on standard error: a level (debug), or levels by crate (acp=trace,warn)",
             ),
+            ("TILLER_TOKEN", "the token with which `tiller connect` signs in to a server"),
             ("TILLER_KEYRING", "off stores secrets in the file only, and never asks the desktop's keyring"),
             (
                 "TILLER_MCP_ALLOWED_ENV",

@@ -3,10 +3,12 @@
 
 mod interface;
 mod providers;
+mod serve;
 mod web;
 
 pub(crate) use interface::{EnterChoice, Interface, ScreenChoice};
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
+pub(crate) use serve::ServeSettings;
 pub(crate) use web::{SearchChoice, Web};
 
 use crate::limits::HOOK_TIMEOUT;
@@ -34,6 +36,7 @@ pub(crate) struct Options {
     pub(crate) providers: Providers,
     pub(crate) integrations: Integrations,
     pub(crate) client: ClientOptions,
+    pub(crate) serve: ServeSettings,
     /// The file to which the model's traffic is recorded.
     pub(crate) record: Option<AbsPath>,
 }
@@ -288,6 +291,7 @@ impl Options {
             providers: Providers::default(),
             integrations: Integrations::default(),
             client: ClientOptions::default(),
+            serve: ServeSettings::default(),
             record: None,
             directories,
         }

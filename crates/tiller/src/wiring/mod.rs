@@ -71,18 +71,14 @@ pub(crate) fn wire(
     Ok(App { runtime, catalog, _temporary: temporary })
 }
 
-/// Serves the protocol on stdin and stdout until the client disconnects or `stop` is cancelled.
-///
-/// Both cancel what runs; open prompts are answered.
-pub(crate) async fn serve(
-    app: &App,
+/// Returns the options with which the protocol is served.
+pub(crate) fn acp_options(
     options: &Options,
     cwd: &AbsPath,
     protocol: Protocol,
     events: Events,
     services: Services,
-    stop: CancellationToken,
-) -> Result<()> {
+) -> AcpOptions {
     let mut acp = AcpOptions::new(local_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
     acp.protocol = match protocol {
         Protocol::Auto => acp::Protocol::Auto,
@@ -106,6 +102,13 @@ pub(crate) async fn serve(
         Tools::Ide => ClientTools::Ide,
         Tools::Off => ClientTools::Off,
     };
+    acp
+}
+
+/// Serves the protocol on stdin and stdout until the client disconnects or `stop` is cancelled.
+///
+/// Both cancel what runs; open prompts are answered.
+pub(crate) async fn serve(app: &App, acp: AcpOptions, stop: CancellationToken) -> Result<()> {
     // Discovers local models before the editor asks for the list. This opens a few connections to
     // loopback, which are refused where no server runs; it starts after the editor's first requests
     // are answered. Code that needs the list earlier discovers them itself.

@@ -47,6 +47,8 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
     };
     let ended = match taken_back {
         Err(ended) => ended,
+        // The turn goes on, and its end is in the session.
+        Ok(()) if connection.turns_go_on() => return reply.send(Err::<(), _>(errors::request_cancelled())),
         Ok(()) => {
             turn.cancel();
             turn.settled().await

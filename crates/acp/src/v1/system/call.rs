@@ -1,7 +1,7 @@
 //! Requests to the client, with a timeout.
 
 use super::reason;
-use crate::{connection::Outbox, limits::TERMINALS, v1::V1};
+use crate::{Link, connection::Outbox, limits::TERMINALS, v1::V1};
 use agent::SessionId;
 use agent_client_protocol::{Client, ConnectionTo, Error, ErrorCode, SentRequest, UntypedMessage};
 use serde::Serialize;
@@ -20,9 +20,34 @@ pub(super) struct Caller {
     /// The session.
     pub(super) session: SessionId,
     /// The timeout of a response.
-    pub(super) deadline: Duration,
+    pub(super) deadline: Deadline,
     /// Permits for open terminals.
     pub(super) terminals: Arc<Semaphore>,
+}
+
+/// The timeout of a response, in the time that the client is there.
+#[derive(Clone)]
+pub(crate) struct Deadline {
+    /// The timeout.
+    pub(crate) limit: Duration,
+    /// The way to the client, which knows when the client is away.
+    pub(crate) link: Arc<dyn Link>,
+}
+
+impl Deadline {
+    /// Waits for `work` within a limit; `None` if it takes longer.
+    async fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = self.link.elapsed(limit) => None,
+        }
+    }
+
+    /// Waits for `work` within the timeout; `None` if it takes longer.
+    pub(super) async fn of<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.within(self.limit, work).await
+    }
 }
 
 /// The reason why a request has no usable response.
@@ -59,22 +84,22 @@ impl Caller {
         method: &'static str,
         params: &impl Serialize,
     ) -> Result<Value, CallError> {
-        self.call_within(self.deadline, method, params).await
+        self.call_within(self.deadline.limit, method, params).await
     }
 
-    /// Sends a request and waits for the response, up to `deadline`.
+    /// Sends a request and waits for the response, up to `limit`.
     pub(super) async fn call_within(
         &self,
-        deadline: Duration,
+        limit: Duration,
         method: &'static str,
         params: &impl Serialize,
     ) -> Result<Value, CallError> {
         self.outbox.flush(&self.session);
-        match tokio::time::timeout(deadline, answer(self.send(method, params)?)).await {
-            Ok(answer) => answer,
-            Err(_elapsed) => {
-                tracing::warn!(method, seconds = deadline.as_secs(), "the client did not answer in time");
-                Err(CallError::Timeout(method, deadline))
+        match self.deadline.within(limit, answer(self.send(method, params)?)).await {
+            Some(answer) => answer,
+            None => {
+                tracing::warn!(method, seconds = limit.as_secs(), "the client did not answer in time");
+                Err(CallError::Timeout(method, limit))
             }
         }
     }
@@ -89,9 +114,9 @@ impl Caller {
         self.outbox.flush(&self.session);
         let request = answer(self.send(method, params)?);
         tokio::pin!(request);
-        match tokio::time::timeout(self.deadline, &mut request).await {
-            Ok(answer) => answer,
-            Err(_elapsed) => {
+        match self.deadline.of(&mut request).await {
+            Some(answer) => answer,
+            None => {
                 tracing::info!(method, "the client has not answered yet; the user may be reviewing it");
                 request.await
             }

@@ -14,6 +14,7 @@ mod reason;
 mod terminal_command;
 
 pub(super) use behaviour::ClientBehaviour;
+pub(crate) use call::Deadline;
 pub(super) use capabilities::{Advertised, UsedCapabilities};
 
 use self::{
@@ -38,7 +39,6 @@ use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 use system::{
     AbsPath, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, FileKind, Metadata, Pins, Process,
@@ -74,7 +74,7 @@ impl AcpSystem {
         connection: ConnectionTo<Client>,
         outbox: Arc<Outbox<V1>>,
         capabilities: UsedCapabilities,
-        deadline: Duration,
+        deadline: Deadline,
     ) -> Self {
         let terminals = Arc::new(tokio::sync::Semaphore::new(TERMINALS));
         let caller = Caller { connection, outbox, session, deadline, terminals };

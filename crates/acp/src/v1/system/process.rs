@@ -356,10 +356,10 @@ async fn create(
         });
         drop(made.send(terminal));
     });
-    match timeout(caller.deadline, making).await {
-        Ok(Ok(terminal)) => terminal,
-        Ok(Err(_gone)) => Err(CallError::Gone),
-        Err(_elapsed) => Err(CallError::Timeout("terminal/create", caller.deadline)),
+    match caller.deadline.of(making).await {
+        Some(Ok(terminal)) => terminal,
+        Some(Err(_gone)) => Err(CallError::Gone),
+        None => Err(CallError::Timeout("terminal/create", caller.deadline.limit)),
     }
 }
 

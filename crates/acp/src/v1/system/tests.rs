@@ -4,12 +4,13 @@ mod clients;
 
 use super::*;
 use crate::{
-    TerminalPlace, limits,
+    Pipe, TerminalPlace, limits,
     testing::{Editor, EditorScript, Fault, TerminalScript},
     transport::{Backpressure, incoming, write_lines},
 };
 use agent_client_protocol::{Agent, Builder, Lines, NullHandler};
 use serde_json::json;
+use std::time::Duration;
 use system::{
     ExitStatus, FakeSystem, Output, TerminalId,
     contract::{Processes, Subject, check, lines},
@@ -94,7 +95,7 @@ async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> S
             place: TerminalPlace::Client,
             tools: Arc::default(),
         },
-        limits::CLIENT_TIMEOUT,
+        Deadline { limit: limits::CLIENT_TIMEOUT, link: Arc::new(Pipe) },
     );
     let editor = Some(Editor::over(reader, writer, script.over(disk.clone())));
     Stage { system: Arc::new(system), disk, editor, _end: end }

@@ -35,6 +35,8 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     };
     let inserted = match taken_back {
         Ok(inserted) => inserted,
+        // The turn goes on, and its end is in the session.
+        Err(()) if connection.turns_go_on() => return reply.send(Err::<(), _>(errors::request_cancelled())),
         Err(()) => {
             turn.cancel();
             turn.inserted().await
@@ -52,6 +54,9 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     let ended = tokio::select! {
         ended = turn.settled() => ended,
         () = left.cancelled() => {
+            if connection.turns_go_on() {
+                return;
+            }
             turn.cancel();
             turn.settled().await
         }

@@ -274,6 +274,68 @@ pub(super) const ABOUT: &[About] = &[
         text: "Whether prompts of the terminal interface are kept for later sessions.",
     },
     About {
+        name: "serve.listen",
+        takes: Takes::List(Item::Argument),
+        default: DefaultValue::Described("`unix:` with the path of the user's own socket"),
+        text: "Where [`tiller serve`](serve.md) listens: `unix:PATH` or `tcp:ADDRESS:PORT`.",
+    },
+    About {
+        name: "serve.hosts",
+        takes: Takes::List(Item::Argument),
+        default: DefaultValue::EmptyList,
+        text: "Values of `Host` that the server accepts over TCP beside those of loopback, such as \
+               `agents.example:443`.",
+    },
+    About {
+        name: "serve.origins",
+        takes: Takes::List(Item::Argument),
+        default: DefaultValue::EmptyList,
+        text: "Origins of web pages that may use the server, such as `https://app.example`.",
+    },
+    About {
+        name: "serve.behind_proxy",
+        takes: Takes::List(Item::Argument),
+        default: DefaultValue::EmptyList,
+        text: "Networks of reverse proxies in CIDR notation. Only from them `X-Forwarded-For` and \
+               `X-Forwarded-Proto` are read.",
+    },
+    About {
+        name: "serve.tls_cert",
+        takes: Takes::Text,
+        default: DefaultValue::Described("none"),
+        text: "The PEM file with the server's certificate and its intermediates.",
+    },
+    About {
+        name: "serve.tls_key",
+        takes: Takes::Text,
+        default: DefaultValue::Described("none"),
+        text: "The PEM file with the private key of the server's certificate.",
+    },
+    About {
+        name: "serve.unix_users",
+        takes: Takes::List(Item::Argument),
+        default: DefaultValue::EmptyList,
+        text: "Ids of other users of this machine that may connect to the server's Unix socket.",
+    },
+    About {
+        name: "serve.detached",
+        takes: Takes::Word(&["run", "cancel"]),
+        default: DefaultValue::Text("run"),
+        text: "What becomes of a running turn when its last client is gone.",
+    },
+    About {
+        name: "serve.resume_grace",
+        takes: Takes::Seconds { most: None },
+        default: DefaultValue::Number(300),
+        text: "How long a connection without a socket can be resumed, in seconds.",
+    },
+    About {
+        name: "serve.linger",
+        takes: Takes::Seconds { most: None },
+        default: DefaultValue::Number(600),
+        text: "How long a session with neither a client nor a turn stays open, in seconds.",
+    },
+    About {
         name: "hooks.NAME.on",
         takes: Takes::Word(&["before_tool", "after_tool", "prompt", "stop"]),
         default: DefaultValue::Required,

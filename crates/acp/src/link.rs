@@ -1,0 +1,43 @@
+//! The way to the client, as far as it can be unlike a pipe.
+
+use async_trait::async_trait;
+use std::time::Duration;
+
+/// What the transport of a connection decides. The defaults are those of stdin and stdout.
+#[async_trait]
+pub trait Link: Send + Sync {
+    /// Returns what becomes of the client's sessions once the connection has ended.
+    fn after_end(&self) -> AfterEnd {
+        AfterEnd::Cancel
+    }
+
+    /// Takes note that this many bytes of updates wait for the client; called whenever they grow.
+    fn waiting(&self, _bytes: usize) {}
+
+    /// Whether turns wait while too much waits for the client. If not, the transport must end the
+    /// connection of a client that reads too slowly.
+    fn turns_wait(&self) -> bool {
+        true
+    }
+
+    /// Completes once the client has had this time to answer a request. Time in which it is known
+    /// to be away does not count.
+    async fn elapsed(&self, limit: Duration) {
+        tokio::time::sleep(limit).await;
+    }
+}
+
+/// What becomes of a client's sessions once its connection has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterEnd {
+    /// Turns are cancelled, and sessions without other clients are closed.
+    Cancel,
+    /// Turns go on. A session that has neither a client nor a turn for this time is closed.
+    GoOn(Duration),
+}
+
+/// Stdin and stdout, or anything that behaves like them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pipe;
+
+impl Link for Pipe {}

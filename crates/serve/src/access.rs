@@ -1,0 +1,92 @@
+//! Whose request it is.
+
+use crate::{
+    auth::{Credentials, Source, Ticket, TicketError, Tickets},
+    http::Problem,
+};
+use agent::Principal;
+use axum::http::{HeaderMap, StatusCode, header};
+use std::sync::Arc;
+
+/// How requests are authenticated: users of this machine by the Unix socket, others by tokens and
+/// tickets.
+pub struct Access {
+    credentials: Arc<Credentials>,
+    tickets: Tickets,
+    /// Returns the name of a user of this machine.
+    user_name: Box<dyn Fn(u32) -> String + Send + Sync>,
+}
+
+impl Access {
+    /// Creates the access of a server. `user_name` returns the name of a user of this machine by
+    /// its id.
+    pub fn new(
+        credentials: Arc<Credentials>,
+        user_name: impl Fn(u32) -> String + Send + Sync + 'static,
+    ) -> Self {
+        Self { credentials, tickets: Tickets::default(), user_name: Box::new(user_name) }
+    }
+
+    /// Returns whose request it is, by its `Authorization` header, or by the socket that it came
+    /// from.
+    pub(crate) async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        source: Source,
+    ) -> Result<Principal, Problem> {
+        if let Source::Unix(uid) = source {
+            return Ok(Principal::local((self.user_name)(uid)));
+        }
+        let mut given = headers.get_all(header::AUTHORIZATION).iter();
+        let authorization = match (given.next(), given.next()) {
+            (Some(_), Some(_)) => {
+                return Err(Problem::bad_request("the request has several Authorization headers"));
+            }
+            (given, _) => given.map(|value| value.to_str().unwrap_or_default()),
+        };
+        Ok(self.credentials.authenticate(authorization, source).await?)
+    }
+
+    /// Returns whose ticket it is, and uses it up.
+    pub(crate) fn redeem(&self, ticket: &Ticket, origin: Option<&str>) -> Result<Principal, Problem> {
+        Ok(self.tickets.redeem(ticket, origin)?)
+    }
+
+    /// Issues a ticket that opens one WebSocket, for a browser that cannot set headers.
+    pub(crate) fn issue(&self, principal: &Principal, origin: Option<&str>) -> Result<Ticket, Problem> {
+        Ok(self.tickets.issue(principal, origin)?)
+    }
+
+    /// Completes when the principal's credential is revoked or expires. Returns whether its turns
+    /// must stop as well.
+    pub(crate) async fn until_invalid(&self, principal: &Principal) -> bool {
+        use crate::auth::Ended;
+        matches!(self.credentials.watch_validity(principal).await, Ended::Revoked { stop_turns: true })
+    }
+}
+
+impl From<crate::auth::AuthFailure> for Problem {
+    fn from(failure: crate::auth::AuthFailure) -> Self {
+        let details = failure.problem();
+        Self {
+            status: StatusCode::from_u16(details.status).unwrap_or(StatusCode::UNAUTHORIZED),
+            reason: details.reason,
+            detail: format!("{}: {}", details.title, details.detail),
+            retry_after: failure.retry_after(),
+            challenge: failure.www_authenticate(),
+        }
+    }
+}
+
+impl From<TicketError> for Problem {
+    fn from(error: TicketError) -> Self {
+        let detail = error.to_string();
+        match error {
+            TicketError::Malformed | TicketError::Invalid => {
+                Self::new(StatusCode::UNAUTHORIZED, "credential_invalid", detail)
+            }
+            TicketError::TooMany => Self::new(StatusCode::TOO_MANY_REQUESTS, "quota", detail),
+            TicketError::Random(_) => Self::overloaded(detail),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! All connections of a node.
+
+use super::Connection;
+use crate::{
+    application::{Application, Carried, EndReason, Presence},
+    auth::Source,
+    limits::{ENDED_CONNECTIONS, ENDED_KEPT, NODE_KEPT_BYTES, PIPE_BYTES, SLOW_READER},
+};
+use agent::Principal;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream},
+    time::Instant,
+};
+use tokio_util::task::TaskTracker;
+
+/// The connections of a node, and the application that serves them.
+pub(crate) struct Registry {
+    application: Arc<dyn Application>,
+    grace: Duration,
+    state: Mutex<State>,
+    tasks: TaskTracker,
+}
+
+#[derive(Default)]
+struct State {
+    open: HashMap<String, Arc<Connection>>,
+    /// Why recent connections ended, the oldest first.
+    ended: VecDeque<Ended>,
+}
+
+struct Ended {
+    at: Instant,
+    id: String,
+    principal: Principal,
+    reason: EndReason,
+}
+
+/// What is known of a connection's id.
+pub(crate) enum Found {
+    /// It is open.
+    Open(Arc<Connection>),
+    /// It has ended.
+    Ended(EndReason),
+    /// There is none of this user.
+    Unknown,
+}
+
+impl Registry {
+    /// Creates a registry whose connections live for `grace` without a socket.
+    pub(crate) fn new(application: Arc<dyn Application>, grace: Duration) -> Arc<Self> {
+        Arc::new(Self { application, grace, state: Mutex::default(), tasks: TaskTracker::new() })
+    }
+
+    /// Opens a connection and starts serving it.
+    ///
+    /// # Errors
+    /// If the operating system has no random bytes.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        principal: Principal,
+        source: Source,
+        routes: bool,
+    ) -> Result<Arc<Connection>, getrandom::Error> {
+        Ok(self.open_as(self.new_id()?, principal, source, routes))
+    }
+
+    /// Returns an id for a new connection.
+    ///
+    /// # Errors
+    /// If the operating system has no random bytes.
+    pub(crate) fn new_id(&self) -> Result<String, getrandom::Error> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random)?;
+        Ok(URL_SAFE_NO_PAD.encode(random))
+    }
+
+    /// Opens a connection under an id of [`Registry::new_id`].
+    pub(crate) fn open_as(
+        self: &Arc<Self>,
+        id: String,
+        principal: Principal,
+        source: Source,
+        routes: bool,
+    ) -> Arc<Connection> {
+        let connection = Connection::new(id, principal, routes);
+        self.lock().open.insert(connection.id.clone(), connection.clone());
+        self.tasks.spawn(self.clone().run(connection.clone(), source));
+        connection
+    }
+
+    /// Returns the connection with an id, if it is the principal's.
+    pub(crate) fn find(&self, id: &str, principal: &Principal) -> Found {
+        let state = self.lock();
+        let open = state.open.get(id).filter(|connection| connection.principal.is_same_user(principal));
+        match open {
+            Some(connection) => match connection.ended() {
+                None => Found::Open(connection.clone()),
+                Some(reason) => Found::Ended(reason),
+            },
+            None => {
+                let of_id = |ended: &&Ended| ended.id == id && ended.principal.is_same_user(principal);
+                state.ended.iter().find(of_id).map_or(Found::Unknown, |ended| Found::Ended(ended.reason))
+            }
+        }
+    }
+
+    /// Returns all open connections.
+    pub(crate) fn all(&self) -> Vec<Arc<Connection>> {
+        self.lock().open.values().cloned().collect()
+    }
+
+    /// Ends every connection, and waits until the application has settled.
+    pub(crate) async fn stop(&self) {
+        self.all().iter().for_each(|connection| connection.end(EndReason::Stopping));
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Ends connections that are read too slowly, and the largest ones without a socket while all
+    /// together hold more than a node keeps.
+    pub(crate) fn sweep(&self) {
+        for connection in self.all() {
+            if connection.stalled() > SLOW_READER {
+                connection.end(EndReason::SlowReader);
+            }
+        }
+        let mut detached: Vec<_> =
+            self.all().into_iter().map(|connection| (connection.bytes(), connection)).collect();
+        let mut bytes: usize = detached.iter().map(|(bytes, _)| bytes).sum();
+        detached.retain(|(_, connection)| *connection.presence().borrow() == Presence::Detached);
+        detached.sort_by_key(|(bytes, _)| *bytes);
+        while bytes > NODE_KEPT_BYTES
+            && let Some((freed, connection)) = detached.pop()
+        {
+            bytes -= freed;
+            connection.end(EndReason::Gap);
+        }
+    }
+
+    /// Serves a connection until it ends.
+    async fn run(self: Arc<Self>, connection: Arc<Connection>, source: Source) {
+        let (to_protocol, reader) = tokio::io::duplex(PIPE_BYTES);
+        let (writer, from_protocol) = tokio::io::duplex(PIPE_BYTES);
+        let waiting = Arc::downgrade(&connection);
+        let carried = Carried {
+            id: connection.id.clone(),
+            principal: connection.principal.clone(),
+            source,
+            reader,
+            writer,
+            presence: connection.presence(),
+            waiting: Arc::new(move |bytes| {
+                if let Some(connection) = waiting.upgrade() {
+                    connection.waiting(bytes);
+                }
+            }),
+        };
+        let ((), (), ()) = tokio::join!(
+            async {
+                tokio::select! {
+                    () = self.application.serve(carried) => {}
+                    never = self.expire(&connection) => match never {},
+                }
+                connection.end(EndReason::Application);
+            },
+            feed(&connection, to_protocol),
+            drain(&connection, from_protocol),
+        );
+        connection.fall_silent();
+        self.forget(&connection);
+    }
+
+    /// Ends the connection once it has had no socket for too long. Never completes.
+    async fn expire(&self, connection: &Connection) -> std::convert::Infallible {
+        let mut presence = connection.presence();
+        loop {
+            let now = *presence.borrow_and_update();
+            let changed = presence.changed();
+            match now {
+                Presence::Detached => tokio::select! {
+                    _ = changed => {}
+                    () = tokio::time::sleep(self.grace) => connection.end(EndReason::Expired),
+                },
+                // We own a sender, so the channel cannot close while we wait.
+                Presence::Attached => drop(changed.await),
+                Presence::Ended(_) => std::future::pending().await,
+            }
+        }
+    }
+
+    fn forget(&self, connection: &Connection) {
+        let mut state = self.lock();
+        state.open.remove(&connection.id);
+        let now = Instant::now();
+        while state.ended.len() >= ENDED_CONNECTIONS
+            || state.ended.front().is_some_and(|ended| now - ended.at > ENDED_KEPT)
+        {
+            state.ended.pop_front();
+        }
+        state.ended.push_back(Ended {
+            at: now,
+            id: connection.id.clone(),
+            principal: connection.principal.clone(),
+            reason: connection.ended().unwrap_or(EndReason::Application),
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes the client's messages to the protocol, until the connection ends.
+async fn feed(connection: &Connection, mut to_protocol: DuplexStream) {
+    while let Some(mut text) = connection.next_for_protocol().await {
+        text.push('\n');
+        if to_protocol.write_all(text.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Queues the protocol's messages for the client, until the protocol writes nothing more.
+async fn drain(connection: &Connection, from_protocol: DuplexStream) {
+    let mut reader = BufReader::new(from_protocol);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).await.is_ok_and(|bytes| bytes > 0) {
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        connection.send(Bytes::from(std::mem::take(&mut line))).await;
+    }
+}

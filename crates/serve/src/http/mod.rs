@@ -1,0 +1,248 @@
+//! The HTTP side: one path for the protocol, and a few beside it.
+
+mod checks;
+mod events;
+mod headers;
+mod post;
+mod problem;
+mod socket;
+
+pub use checks::Names;
+pub use problem::Problem;
+
+use crate::{
+    access::Access,
+    auth::{Credentials, Source, Ticket},
+    connection::Connection,
+    connection::registry::{Found, Registry},
+    limits::UNPARSED_BYTES,
+    listen::Proxies,
+};
+use agent::{Principal, Scope};
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
+    middleware::{self, Next},
+    response::{IntoResponse as _, Response},
+    routing::{any, get, post},
+};
+use headers::CONNECTION_ID;
+use jiff::Timestamp;
+use serde_json::json;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+/// What all requests of a listener share.
+#[derive(Clone)]
+pub(crate) struct Site {
+    pub(crate) access: Arc<Access>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) names: Arc<Names>,
+    /// Reserves memory for request bodies, a permit for each KiB.
+    pub(crate) unparsed: Arc<Semaphore>,
+    /// Distinguishes the event ids of this process from those of an earlier one.
+    pub(crate) incarnation: Arc<str>,
+    /// Whether new connections are refused because the server stops.
+    pub(crate) draining: CancellationToken,
+}
+
+impl Site {
+    /// Returns the permits for the bytes of all request bodies that are not parsed yet.
+    pub(crate) fn unparsed() -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(UNPARSED_BYTES / 1024))
+    }
+
+    /// Returns whose request it is, if it may connect.
+    async fn principal(&self, parts: &Parts) -> Result<Principal, Problem> {
+        let principal = self.access.authenticate(&parts.headers, source(parts)).await?;
+        authenticated(parts);
+        permit(principal, Scope::Connect)
+    }
+
+    /// Returns the connection that a request names.
+    fn connection(&self, headers: &HeaderMap, principal: &Principal) -> Result<Arc<Connection>, Problem> {
+        let Some(id) = headers::id(headers, &CONNECTION_ID)? else {
+            return Err(Problem::bad_request(
+                "the header Acp-Connection-Id is missing; POST an initialize request first",
+            ));
+        };
+        match self.registry.find(id, principal) {
+            Found::Open(connection) => Ok(connection),
+            Found::Ended(reason) => Err(ended(reason)),
+            Found::Unknown => Err(Problem::new(
+                StatusCode::NOT_FOUND,
+                "resume_unknown",
+                "there is no such connection; initialize a new one",
+            )),
+        }
+    }
+
+    /// Refuses new connections while the server stops.
+    fn accepts_connections(&self) -> Result<(), Problem> {
+        match self.draining.is_cancelled() {
+            false => Ok(()),
+            true => Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "draining",
+                "the server stops; connect again in a moment",
+            )),
+        }
+    }
+}
+
+/// The refusal of a request on a connection that has ended.
+fn ended(reason: crate::EndReason) -> Problem {
+    use crate::EndReason::{Deleted, Expired, Finished, Gap, Revoked, SlowReader};
+    let (word, detail) = match reason {
+        Gap | SlowReader => ("resume_gap", "messages of this connection are lost; load its sessions again"),
+        Finished | Deleted => ("ended", "the connection was closed; initialize a new one"),
+        Expired => ("ended", "the connection had no socket for too long; load its sessions again"),
+        Revoked => ("ended", "the credential of this connection is no longer valid"),
+        _ => ("ended", "the connection has ended; load its sessions on a new one"),
+    };
+    Problem::new(StatusCode::CONFLICT, word, detail)
+}
+
+/// Refuses a principal without a scope.
+pub(crate) fn permit(principal: Principal, scope: Scope) -> Result<Principal, Problem> {
+    Credentials::require(&principal, scope)?;
+    Ok(principal)
+}
+
+/// The socket that a request arrived on.
+#[derive(Clone)]
+pub(crate) struct Arrival {
+    pub(crate) source: Source,
+    /// Released once a request on the socket was authenticated.
+    pub(crate) unauthenticated: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
+    /// Whether the socket uses TLS.
+    pub(crate) tls: bool,
+    /// The proxies that may name another source.
+    pub(crate) proxies: Arc<Proxies>,
+}
+
+impl Arrival {
+    /// Creates the arrival of requests on a socket, with what is released once one of them was
+    /// authenticated.
+    pub(crate) fn new(source: Source, reserved: Option<OwnedSemaphorePermit>, tls: bool) -> Self {
+        Self { source, unauthenticated: Arc::new(Mutex::new(reserved)), tls, proxies: Arc::default() }
+    }
+
+    /// Returns the arrival of one request, which a proxy may have forwarded.
+    pub(crate) fn for_request(&self, headers: &HeaderMap) -> Self {
+        let Source::Address(peer) = self.source else { return self.clone() };
+        Self {
+            source: Source::Address(self.proxies.client(peer, headers)),
+            tls: self.tls || self.proxies.is_secure(peer, headers),
+            ..self.clone()
+        }
+    }
+}
+
+fn source(parts: &Parts) -> Source {
+    // Every listener adds it; a request without it is treated as one from an unknown address.
+    parts
+        .extensions
+        .get::<Arrival>()
+        .map_or(Source::Address(std::net::Ipv4Addr::UNSPECIFIED.into()), |arrival| arrival.source)
+}
+
+fn authenticated(parts: &Parts) {
+    if let Some(arrival) = parts.extensions.get::<Arrival>() {
+        arrival.unauthenticated.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Returns the paths of a listener.
+pub(crate) fn router(site: Site) -> Router {
+    Router::new()
+        .route("/acp", any(acp))
+        .route("/acp/ticket", post(ticket))
+        .route("/health", get(|| async { "ok" }))
+        .fallback(|| async {
+            Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path").into_response()
+        })
+        .layer(middleware::from_fn_with_state(site.clone(), check))
+        .with_state(site)
+}
+
+/// Applies the checks that concern every path.
+async fn check(State(site): State<Site>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    if let Err(problem) = checks::check(&site.names, &parts) {
+        return problem.into_response();
+    }
+    if parts.uri.path() == "/health" && parts.headers.contains_key(header::ORIGIN) {
+        return Problem::forbidden("web pages may not probe the server").into_response();
+    }
+    let origin = checks::origin(&parts.headers).ok().flatten().map(str::to_owned);
+    let tls = parts.extensions.get::<Arrival>().is_some_and(|arrival| arrival.tls);
+    let mut response = match checks::preflight(&site.names, &parts) {
+        Some(answer) => answer.into_response(),
+        None => next.run(Request::from_parts(parts, body)).await,
+    };
+    let headers = response.headers_mut();
+    checks::allow_origin(&site.names, origin.as_deref(), headers);
+    if tls {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    response
+}
+
+/// The path of the protocol.
+async fn acp(State(site): State<Site>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let answer = match parts.method {
+        Method::POST => post::post(&site, &parts, body).await,
+        Method::DELETE => delete(&site, &parts).await,
+        Method::CONNECT => socket::upgrade(&site, parts).await,
+        Method::GET if is_upgrade(&parts.headers) => socket::upgrade(&site, parts).await,
+        Method::GET => events::events(&site, &parts).await,
+        _ => {
+            let detail = "this path takes GET, POST and DELETE";
+            let mut response = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail).into_response();
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
+            return response;
+        }
+    };
+    answer.unwrap_or_else(|problem| problem.into_response())
+}
+
+fn is_upgrade(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::UPGRADE).and_then(|value| value.to_str().ok());
+    value.is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
+}
+
+/// Ends a connection. Its prompts are cancelled; its sessions stay.
+async fn delete(site: &Site, parts: &Parts) -> Result<Response, Problem> {
+    let principal = site.principal(parts).await?;
+    site.connection(&parts.headers, &principal)?.end(crate::EndReason::Deleted);
+    Ok(StatusCode::ACCEPTED.into_response())
+}
+
+/// Issues a ticket, with which a browser opens a WebSocket.
+async fn ticket(State(site): State<Site>, request: Request) -> Response {
+    let (parts, _body) = request.into_parts();
+    let issued = match site.principal(&parts).await {
+        Ok(principal) => site.access.issue(&principal, checks::origin(&parts.headers).ok().flatten()),
+        Err(problem) => Err(problem),
+    };
+    match issued {
+        Ok(ticket) => {
+            let body = json!({ "ticket": ticket.expose(), "expiresAt": (Timestamp::now() + Ticket::LIFETIME).to_string() });
+            json_response(body.to_string())
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn json_response(text: impl Into<Body>) -> Response {
+    let mut response = Response::new(text.into());
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

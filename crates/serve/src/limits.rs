@@ -1,0 +1,91 @@
+//! All limits of the crate. Each is a named constant with its unit; those an administrator may
+//! change are fields of [`ServeOptions`](crate::ServeOptions), with these as defaults.
+
+use std::time::Duration;
+
+/// Maximum bytes of one incoming message: an image of 20 MiB in base64, and the rest of its prompt.
+pub const MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of request bodies that a node holds before they are parsed, over all requests.
+pub(crate) const UNPARSED_BYTES: usize = 256 * 1024 * 1024;
+/// Maximum characters of an id in a header.
+pub(crate) const ID_CHARS: usize = 128;
+/// Bytes between a connection and the protocol, in each direction.
+pub(crate) const PIPE_BYTES: usize = 64 * 1024;
+
+/// Bytes that are queued for a socket; beyond it the protocol waits, and merges text.
+pub(crate) const QUEUED_BYTES: usize = 64 * 1024;
+/// Messages that are queued for a socket; beyond it the protocol waits, and merges text.
+pub(crate) const QUEUED_MESSAGES: usize = 32;
+/// Bytes of sent messages that are kept for a resumption, for each connection.
+pub(crate) const KEPT_BYTES: usize = 1024 * 1024;
+/// Sent messages that are kept for a resumption, for each connection.
+pub(crate) const KEPT_MESSAGES: usize = 2_000;
+/// Bytes of updates that may wait for a connection with a socket; beyond it the socket is closed.
+pub(crate) const WAITING_BYTES: usize = 9 * 1024 * 1024;
+/// Bytes of updates that may wait for a connection without a socket; beyond it the connection ends
+/// and can only be loaded again.
+pub(crate) const DETACHED_BYTES: usize = 1024 * 1024;
+/// Bytes that a node keeps for resumptions, over all connections; beyond it, the largest connection
+/// without a socket ends.
+pub(crate) const NODE_KEPT_BYTES: usize = 128 * 1024 * 1024;
+/// How long a connection lives without a socket.
+pub const RESUME_GRACE: Duration = Duration::from_secs(300);
+/// How long an ended connection's id is remembered, so that a resumption gets the reason.
+pub(crate) const ENDED_KEPT: Duration = Duration::from_secs(300);
+/// Ended connections whose reason is remembered.
+pub(crate) const ENDED_CONNECTIONS: usize = 10_000;
+/// How long the deadlines of requests to a client stand still while it has no socket.
+pub(crate) const DEADLINE_PAUSE: Duration = Duration::from_secs(60);
+
+/// Unanswered requests of a connection; beyond it, its further messages are held.
+pub(crate) const UNANSWERED_REQUESTS: usize = 64;
+/// Bytes of messages held behind unanswered requests; beyond it, the socket is not read.
+pub(crate) const HELD_BYTES: usize = 1024 * 1024;
+/// Messages held behind unanswered requests; beyond it, the socket is not read.
+pub(crate) const HELD_MESSAGES: usize = 64;
+/// Ids of POST requests remembered beyond the last of an unbroken sequence.
+pub(crate) const MESSAGE_IDS: usize = 1024;
+/// Session streams of one HTTP connection.
+pub(crate) const SESSION_STREAMS: usize = 64;
+
+/// Time for TLS and the headers of a request.
+pub(crate) const HEADERS_WAIT: Duration = Duration::from_secs(10);
+/// Maximum bytes of a request's headers.
+pub(crate) const HEADER_BYTES: usize = 32 * 1024;
+/// Time for `initialize` or a resumption on a new WebSocket.
+pub(crate) const FIRST_MESSAGE_WAIT: Duration = Duration::from_secs(10);
+/// The interval between two pings on a WebSocket.
+pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(20);
+/// Time without a byte from the peer after which a WebSocket ends.
+pub(crate) const SILENCE: Duration = Duration::from_secs(50);
+/// The interval between two comments on an event stream.
+pub(crate) const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
+/// Time for a client to read at least one message while messages wait.
+pub(crate) const SLOW_READER: Duration = Duration::from_secs(60);
+/// Time that TCP waits for an acknowledgement.
+pub(crate) const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Sockets of a node.
+pub const SOCKETS: usize = 4_096;
+/// Sockets of one source address on which no request was authenticated.
+pub(crate) const UNAUTHENTICATED_SOCKETS: usize = 64;
+/// Time for a server to accept a connection on its Unix socket, before it counts as alive.
+pub(crate) const SOCKET_CONNECT_WAIT: Duration = Duration::from_secs(1);
+/// Time for open sockets to close when the server stops.
+pub(crate) const CLOSE_WAIT: Duration = Duration::from_secs(5);
+/// The interval between two looks at certificate files.
+pub(crate) const CERTIFICATE_INTERVAL: Duration = Duration::from_secs(30);
+/// The interval between two looks at connections that hold too much or are read too slowly.
+pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Time for a client to open a socket, with all handshakes.
+pub(crate) const DIAL_WAIT: Duration = Duration::from_secs(15);
+/// The first pause of a client before it connects again; each pause is twice the previous one.
+pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(100);
+/// The longest pause of a client before it connects again.
+pub(crate) const RETRY_MOST: Duration = Duration::from_secs(30);
+/// How long a client tries to connect again by default.
+pub const GIVE_UP: Duration = Duration::from_secs(600);
+/// Messages after which a client acknowledges what it has received.
+pub(crate) const ACK_MESSAGES: u64 = 64;
+/// The longest time before a client acknowledges what it has received.
+pub(crate) const ACK_INTERVAL: Duration = Duration::from_secs(5);

@@ -1,0 +1,96 @@
+//! A server: listeners, the connections that they open, and an orderly end.
+
+use crate::{
+    access::Access,
+    application::Application,
+    connection::registry::Registry,
+    http::Site,
+    limits::{RESUME_GRACE, SOCKETS, SWEEP_INTERVAL},
+    listen::{Acceptor, Listener},
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// The options of a server.
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    /// How long a connection lives without a socket.
+    pub resume_grace: Duration,
+    /// Sockets at a time.
+    pub sockets: usize,
+    /// Users of this machine, beside ours, that may connect to the Unix socket.
+    pub unix_users: Vec<u32>,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self { resume_grace: RESUME_GRACE, sockets: SOCKETS, unix_users: Vec::new() }
+    }
+}
+
+/// A server over an application.
+pub struct Server {
+    acceptor: Arc<Acceptor>,
+    site: Site,
+}
+
+impl Server {
+    /// Creates a server that listens nowhere yet.
+    ///
+    /// # Errors
+    /// If the operating system has no random bytes.
+    pub fn new(
+        application: Arc<dyn Application>,
+        access: Access,
+        options: ServeOptions,
+    ) -> Result<Self, getrandom::Error> {
+        let mut random = [0; 6];
+        getrandom::fill(&mut random)?;
+        let closing = CancellationToken::new();
+        let site = Site {
+            access: Arc::new(access),
+            registry: Registry::new(application, options.resume_grace),
+            names: Arc::default(),
+            unparsed: Site::unparsed(),
+            incarnation: URL_SAFE_NO_PAD.encode(random).into(),
+            draining: CancellationToken::new(),
+        };
+        Ok(Self { acceptor: Acceptor::new(options.sockets, options.unix_users, closing), site })
+    }
+
+    /// Accepts sockets of a listener until the server stops. Needs a tokio runtime with I/O and
+    /// time.
+    pub fn listen(&self, listener: Listener) {
+        self.acceptor.tasks.spawn(self.acceptor.clone().accept(listener, self.site.clone()));
+    }
+
+    /// Serves until `stop` is cancelled. Then new connections are refused, the application settles,
+    /// the last messages are sent, and sockets are closed.
+    pub async fn run(self, stop: CancellationToken) {
+        let sweeping = async {
+            loop {
+                tokio::time::sleep(SWEEP_INTERVAL).await;
+                self.site.registry.sweep();
+            }
+        };
+        stop.run_until_cancelled(sweeping).await;
+        self.site.draining.cancel();
+        self.site.registry.stop().await;
+        self.acceptor.closing.cancel();
+        self.acceptor.settle().await;
+    }
+
+    /// Serves one socket that was accepted elsewhere, until it ends. For tests and for sockets that
+    /// are handed over.
+    pub fn serve_socket(
+        &self,
+        stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+        source: crate::auth::Source,
+    ) {
+        let Ok(permit) = self.acceptor.sockets.clone().try_acquire_owned() else { return };
+        let arrival = crate::http::Arrival::new(source, None, false);
+        let (acceptor, routes) = (self.acceptor.clone(), crate::http::router(self.site.clone()));
+        self.acceptor.tasks.spawn(async move { acceptor.serve(stream, arrival, routes, permit).await });
+    }
+}

@@ -1,0 +1,136 @@
+//! Where the server listens, and whether that is safe.
+
+use super::refuse;
+use crate::{
+    environment::Environment,
+    options::{Directories, ServeSettings},
+};
+use ::serve::{
+    CertificateFiles, Listener, Names, Proxies,
+    auth::{TokenStore, wall_clock},
+};
+use anyhow::Result;
+use std::{net::SocketAddr, path::PathBuf};
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+/// Returns where the server listens.
+pub(super) fn places(
+    settings: &ServeSettings,
+    environment: &Environment,
+    directories: &Directories,
+) -> Result<Vec<Place>> {
+    if settings.listen.is_empty() {
+        return Ok(vec![Place::Unix(own_socket(environment, directories))]);
+    }
+    settings.listen.iter().map(|text| place(text)).collect()
+}
+
+/// Returns the path of the user's own socket, which `tiller connect` looks for too.
+pub(super) fn own_socket(environment: &Environment, directories: &Directories) -> PathBuf {
+    let runtime = environment.get("XDG_RUNTIME_DIR").filter(|path| path.starts_with('/'));
+    match (environment.get("TILLER_HOME"), runtime) {
+        (None, Some(runtime)) => PathBuf::from(runtime).join("tiller/serve.sock"),
+        _ => directories.data.join("run/serve.sock").as_std().to_owned(),
+    }
+}
+
+fn place(text: &str) -> Result<Place> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        return match path.starts_with('/') {
+            true => Ok(Place::Unix(path.into())),
+            false => Err(refuse(format!("--listen {text}: the path of a Unix socket must be absolute"))),
+        };
+    }
+    let address = text.strip_prefix("tcp:").map(|address| address.replacen("localhost:", "127.0.0.1:", 1));
+    match address.and_then(|address| address.parse().ok()) {
+        Some(address) => Ok(Place::Tcp(address)),
+        None => Err(refuse(format!(
+            "--listen {text}: write unix:PATH or tcp:ADDRESS:PORT, such as tcp:127.0.0.1:7000"
+        ))),
+    }
+}
+
+/// Refuses to listen where no credential protects the server, or where one would be read by others.
+pub(super) async fn check_safety(
+    places: &[Place],
+    settings: &ServeSettings,
+    tokens: &dyn TokenStore,
+) -> Result<()> {
+    let mut addresses = places.iter().filter_map(|place| match place {
+        Place::Tcp(address) => Some(address),
+        Place::Unix(_) => None,
+    });
+    let Some(first) = addresses.clone().next() else { return Ok(()) };
+    let now = wall_clock()();
+    let rows = tokens.list().await?;
+    if !rows.iter().any(|row| row.is_valid_at(now)) {
+        return Err(refuse(format!(
+            "not listening on tcp:{first}: there is no token, so nobody could use the server and nothing would \
+             protect it; run: tiller token create NAME --user USER"
+        )));
+    }
+    let exposed = addresses.find(|address| !address.ip().is_loopback());
+    if let Some(address) = exposed
+        && settings.tls_cert.is_none()
+        && settings.behind_proxy.is_empty()
+    {
+        return Err(refuse(format!(
+            "not listening on tcp:{address}: tokens would cross the network without encryption; pass --tls-cert FILE \
+             --tls-key FILE, or --behind-proxy CIDR if a reverse proxy speaks TLS, or listen on tcp:127.0.0.1:{}",
+            address.port()
+        )));
+    }
+    Ok(())
+}
+
+/// Binds the listeners.
+pub(super) async fn bind(places: Vec<Place>, settings: &ServeSettings) -> Result<Vec<Listener>> {
+    let networks = settings.behind_proxy.iter().map(|text| {
+        text.parse().map_err(|_| {
+            refuse(format!("--behind-proxy {text}: write a network in CIDR notation, such as 10.0.0.0/8"))
+        })
+    });
+    let proxies = Proxies(networks.collect::<Result<_>>()?);
+    let certificate = match (&settings.tls_cert, &settings.tls_key) {
+        (Some(certificate), Some(key)) => Some(CertificateFiles {
+            certificate: certificate.into(),
+            key: key.into(),
+            client_authorities: None,
+        }),
+        (None, None) => None,
+        _ => return Err(refuse("serve.tls_cert and serve.tls_key belong together; set both".to_owned())),
+    };
+    let mut bound = Vec::new();
+    for place in places {
+        bound.push(match place {
+            Place::Unix(path) => Listener::unix(path).await?,
+            Place::Tcp(address) => {
+                let hosts = settings.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
+                let names = Names { hosts: Some(hosts), origins: settings.origins.clone() };
+                Listener::tcp(address, certificate.clone(), proxies.clone(), names).await?
+            }
+        });
+    }
+    Ok(bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_absolute_sockets_and_addresses() {
+        assert_eq!(place("unix:/run/s").unwrap(), Place::Unix("/run/s".into()));
+        assert_eq!(place("tcp:[::1]:7").unwrap(), Place::Tcp("[::1]:7".parse().unwrap()));
+        assert_eq!(place("tcp:localhost:7").unwrap(), Place::Tcp("127.0.0.1:7".parse().unwrap()));
+        for wrong in ["", "7000", "tcp:7000", "unix:s", "http://127.0.0.1:7", "tcp:agents.example:7"] {
+            assert!(place(wrong).is_err(), "{wrong}");
+        }
+    }
+}
