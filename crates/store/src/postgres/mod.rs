@@ -12,6 +12,7 @@ mod leases;
 mod memories;
 mod migrate;
 mod node;
+mod raw;
 mod read;
 mod scope;
 mod search;

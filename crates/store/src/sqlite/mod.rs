@@ -15,6 +15,7 @@ mod lease;
 mod machine;
 mod memories;
 mod quarantine;
+mod raw;
 mod read;
 mod repair;
 mod salvage;

@@ -8,6 +8,7 @@ mod outcomes;
 mod proxy;
 mod races;
 mod server;
+mod transfer;
 
 pub(crate) use server::Server;
 

@@ -60,7 +60,8 @@ impl Server {
 
     /// Returns the URL of a database, which may not exist.
     pub(crate) fn url(&self, database: &str) -> String {
-        format!("host={} user=postgres dbname={database}", self.directory.path().display())
+        let host = self.directory.path().display().to_string().replace('/', "%2F");
+        format!("postgres://postgres@{host}/{database}")
     }
 
     /// Returns the path of the socket.
