@@ -123,6 +123,7 @@ pub use store::memories::{
     Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery,
     MemoryScope, MemoryTimes, NewMemory, NotAMemoryId, PINNED_WEIGHT, Stored, memory_keys,
 };
+pub use store::scoped::scoped;
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionListing, SessionPage,

@@ -48,3 +48,63 @@ pub(crate) const MEMORIES_FOUND_MAX: usize = 2 * MEMORIES_PER_SCOPE;
 /// How long expired memories are kept before they are deleted, in milliseconds: 30 days, in which
 /// the user can still list and renew them.
 pub(crate) const EXPIRED_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// The maximum number of connections of a process to a session database.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES_POOL: usize = 16;
+/// How long a request waits for a free connection.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES_POOL_WAIT: Duration = Duration::from_secs(5);
+/// How long a connection may take to be made.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES_CONNECT: Duration = Duration::from_secs(5);
+/// How long a statement may take, a transaction may be idle, and sent bytes may be unacknowledged.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES_STATEMENT: Duration = Duration::from_secs(10);
+/// How long a server that starts again is waited for.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES_RECONNECT: Duration = Duration::from_secs(5);
+/// The pause between two attempts to connect.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES_RECONNECT_STEP: Duration = Duration::from_millis(50);
+/// How often a node extends its life.
+#[cfg(feature = "postgres")]
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
+/// How long one heartbeat may take.
+#[cfg(feature = "postgres")]
+pub(crate) const HEARTBEAT_WAIT: Duration = Duration::from_secs(4);
+/// How long a node lives after a heartbeat, by the clock of the database.
+#[cfg(feature = "postgres")]
+pub(crate) const NODE_LIFE: Duration = Duration::from_secs(20);
+/// How long a node trusts its own leases after it sent a heartbeat, by its own clock. Shorter than
+/// [`NODE_LIFE`], so that it stops before another one may begin.
+#[cfg(feature = "postgres")]
+pub(crate) const NODE_SELF_LIFE: Duration = Duration::from_secs(17);
+/// How long the end of a process waits for the database to hear of it.
+#[cfg(feature = "postgres")]
+pub(crate) const FAREWELL_WAIT: Duration = Duration::from_millis(500);
+/// The size in bytes beyond which the body of an event is stored apart from its row.
+#[cfg(feature = "postgres")]
+pub(crate) const BODY_INLINE: usize = 64 * 1024;
+/// The size in bytes of a part of a stored body or content.
+#[cfg(feature = "postgres")]
+pub(crate) const BLOB_PART: usize = 1024 * 1024;
+/// The number of events that are read in one statement.
+#[cfg(feature = "postgres")]
+pub(crate) const EVENTS_READ: i64 = 128;
+/// The longest indexed word, in bytes; a longer one is cut.
+#[cfg(feature = "postgres")]
+pub(crate) const WORD_BYTES: usize = 200;
+/// The number of different words of a message that are indexed. Together they stay below the
+/// server's limit of 1 MiB for a message.
+#[cfg(feature = "postgres")]
+pub(crate) const WORDS_INDEXED: usize = 3_000;
+/// How long an append may take with all its repetitions. Shorter than the runtime's timeout of one,
+/// so that it knows the outcome, or gives the lease up, before the runtime stops waiting.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES_APPEND: Duration = Duration::from_secs(25);
+/// How long one sending of an append may take.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES_ATTEMPT: Duration = Duration::from_secs(11);
+/// How long a lease that was given up is released in the background.
+#[cfg(feature = "postgres")]
+pub(crate) const ABANDONED_WAIT: Duration = Duration::from_secs(600);

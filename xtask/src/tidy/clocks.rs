@@ -7,7 +7,7 @@ use super::tree::{Place, Tree, naming_elsewhere};
 /// The places that may read the wall clock, each with the reason.
 const PLACES: [Place; 15] = [
     (
-        "crates/store/src/sqlite/clock.rs",
+        "crates/store/src/clock.rs",
         "when a session was used last is stored, and a file that is moved aside is named after the moment",
     ),
     ("crates/tui/src/run.rs", "lists show how long ago a session was used, and subagents have times of day"),
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_time_that_is_stored_and_a_monotonic_one_are_not() {
-        assert_eq!(found("crates/store/src/sqlite/clock.rs", "let now = SystemTime::now();"), 0);
+        assert_eq!(found("crates/store/src/clock.rs", "let now = SystemTime::now();"), 0);
         assert_eq!(found("crates/agent/src/turn.rs", "let end = Instant::now() + limit;"), 0);
         assert_eq!(found("crates/agent/src/turn.rs", "// never SystemTime::now"), 0);
     }

@@ -5,15 +5,17 @@ use super::manifest::members;
 use super::tree::Tree;
 
 /// A dependency, and the crates that may name it. Most have a single owner; HTTP has three kinds of
-/// peers, the store's tests use the system call filter to make locking fail, and those of
-/// `integrations` build an HTTP client without certificates.
-const OWNERS: [(&str, &[&str]); 13] = [
+/// peers, the store encrypts the connections to its server, its tests use the system call filter to
+/// make locking fail, and those of `integrations` build an HTTP client without certificates.
+const OWNERS: [(&str, &[&str]); 15] = [
     ("agent-client-protocol", &["acp"]),
     ("agent-client-protocol-schema", &["acp"]),
     ("eventsource-stream", &["providers"]),
     ("reqwest", &["providers", "mcp", "integrations"]),
-    ("rustls", &["providers", "integrations"]),
+    ("rustls", &["providers", "integrations", "store"]),
     ("rusqlite", &["store"]),
+    ("tokio-postgres", &["store"]),
+    ("deadpool-postgres", &["store"]),
     ("landlock", &["system"]),
     ("process-wrap", &["system"]),
     ("seccompiler", &["system", "store"]),

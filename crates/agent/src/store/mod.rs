@@ -1,6 +1,7 @@
 //! The interface to session storage: an append-only event log per session.
 
 pub(crate) mod memories;
+pub(crate) mod scoped;
 pub(crate) mod search;
 pub(crate) mod timed;
 
@@ -100,6 +101,12 @@ pub trait SessionStore: Send + Sync {
 
     /// Returns the storage of memories beside the sessions; `None` if this store keeps none.
     fn memories(&self) -> Option<Arc<dyn Memories>> {
+        None
+    }
+
+    /// Returns the store as one user sees it, if this store separates its users by itself. Callers
+    /// use [`scoped`], which does it for every store.
+    fn scoped(&self, _owner: &Owner) -> Option<Arc<dyn SessionStore>> {
         None
     }
 }

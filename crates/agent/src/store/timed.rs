@@ -106,6 +106,10 @@ impl SessionStore for TimedStore {
     fn memories(&self) -> Option<Arc<dyn Memories>> {
         Some(Arc::new(TimedMemories(self.0.memories()?)))
     }
+
+    fn scoped(&self, owner: &Owner) -> Option<Arc<dyn SessionStore>> {
+        Some(Arc::new(Self(self.0.scoped(owner)?)))
+    }
 }
 
 /// Adds a timeout to each operation on memories.

@@ -79,6 +79,7 @@ where
         list::bounds_lists_and_searches_to_a_project,
         list::finds_ids_by_their_beginning,
         owners::lists_and_searches_one_owner,
+        owners::hides_the_sessions_of_others,
         memories::keeps_memories,
         memories::refuses_equal_memories,
         memories::finds_memories,

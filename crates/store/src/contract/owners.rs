@@ -1,7 +1,9 @@
 //! The owners of sessions.
 
-use super::{Fixture, append::user_message, session};
-use agent::{ListQuery, NewSession, Owner, SearchQuery, SessionRecord, StoreError};
+use super::{Fixture, append::user_message, samples::change, session};
+use agent::{
+    ListQuery, NewSession, Owner, SearchQuery, SessionEvent, SessionId, SessionRecord, StoreError, scoped,
+};
 
 /// Returns a user of a tenant.
 fn owner(tenant: &str, user: &str) -> Owner {
@@ -69,6 +71,50 @@ pub(super) async fn lists_and_searches_one_owner(Fixture { store, .. }: Fixture)
     let new = NewSession { owner: Some(owner("default", "ann")), ..session("fork", "/w") };
     let fork = store.fork(&"a2".into(), new).await.expect("forked");
     assert_eq!(store.get(&fork.session).await.expect("found").listing.owner, Some(owner("default", "ann")));
+}
+
+pub(super) async fn hides_the_sessions_of_others(Fixture { store, .. }: Fixture) {
+    let [anna, ben] = ["anna", "ben"].map(|user| owner("default", user));
+    let other_tenant = owner("other", "anna");
+    let of = |owner: &Owner| scoped(&store, owner);
+    let change = change(None, Some("content"));
+    let hash = change.after.as_ref().expect("it has one").hash.clone();
+    let id: SessionId = "s1".into();
+    let lease = of(&anna).create(session("s1", "/w")).await.expect("created");
+    let events = vec![user_message("needle"), SessionEvent::FileChanged(change)];
+    assert_eq!(of(&anna).append(&lease, events.clone()).await, Ok(2));
+    assert_eq!(of(&anna).get(&id).await.expect("found").listing.owner, Some(anna.clone()));
+    for stranger in [&ben, &other_tenant].map(of) {
+        let unknown = StoreError::NotFound(id.clone());
+        assert_eq!(stranger.get(&id).await, Err(unknown.clone()));
+        assert_eq!(stranger.parent(&id).await, Err(unknown.clone()));
+        assert_eq!(stranger.holder(&id).await, Err(unknown.clone()));
+        assert_eq!(stranger.acquire(&id, true).await, Err(unknown.clone()));
+        assert_eq!(stranger.events(&id, 0, 9).await, Err(unknown.clone()));
+        assert_eq!(stranger.set_archived(&id, true).await, Err(unknown.clone()));
+        assert_eq!(stranger.fork(&id, session("s2", "/w")).await, Err(unknown.clone()));
+        assert!(!matches!(stranger.content(&id, &hash).await, Ok(Some(_))));
+        assert!(!matches!(stranger.event_times(&id).await, Ok(times) if !times.is_empty()));
+        assert_eq!(stranger.delete(&id).await, Ok(()), "as for an unknown session");
+        // The owner that a query names does not widen what is seen.
+        let owner = Some(anna.clone());
+        let query = ListQuery { owner: owner.clone(), limit: 9, ..ListQuery::default() };
+        assert!(stranger.list(query).await.expect("listed").sessions.is_empty());
+        let text = "needle".to_owned();
+        let query = SearchQuery { owner: owner.clone(), text, limit: 9, ..SearchQuery::default() };
+        assert!(stranger.search(query).await.expect("searched").is_empty());
+        assert!(stranger.ids_with_prefix(owner.as_ref(), "s", 9).await.expect("found").is_empty());
+        let for_another = NewSession { owner, ..session("s3", "/w") };
+        assert!(stranger.create(for_another).await.is_err());
+    }
+    // It is as before, and its lease is valid.
+    assert_eq!(of(&anna).append(&lease, vec![user_message("more")]).await, Ok(3));
+    assert_eq!(of(&anna).events(&id, 0, 9).await.expect("read").len(), 3);
+    assert!(!of(&anna).get(&id).await.expect("found").listing.archived);
+    let fork = of(&anna).fork(&id, session("s4", "/w")).await.expect("forked");
+    assert_eq!(of(&anna).get(&fork.session).await.expect("found").listing.owner, Some(anna.clone()));
+    let listed = of(&anna).list(ListQuery { limit: 9, ..ListQuery::default() }).await.expect("listed");
+    assert_eq!(listed.sessions.len(), 2);
 }
 
 fn id(record: &SessionRecord) -> String {

@@ -1,13 +1,12 @@
 //! Leases: which process may write to a session. Each function runs in the caller's transaction.
 
 use super::{
-    Holder,
-    clock::now,
-    connection,
+    Holder, connection,
     failure::{failed, failed_at},
     file_state,
     holder_lock::{HolderLock, LockState},
 };
+use crate::clock::now;
 use crate::limits::REMOTE_HOLDER_MS;
 use agent::{Lease, LeaseHolder, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, params};

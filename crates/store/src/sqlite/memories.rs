@@ -1,6 +1,7 @@
 //! Memories in the session database.
 
-use super::{LazyReader, clock::now, failure::failed, worker::Durability, worker::Worker};
+use super::{LazyReader, failure::failed, worker::Durability, worker::Worker};
+use crate::clock::now;
 use crate::limits::{EXPIRED_KEPT_MS, MEMORIES_FOUND_MAX, MEMORIES_PER_SCOPE};
 use agent::{
     Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery,

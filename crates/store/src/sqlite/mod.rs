@@ -4,10 +4,8 @@
 //! that reads. Writes that are queued together share one commit, and with it one flush to the disk;
 //! each is acknowledged after that commit, never before.
 
-mod clock;
 mod connection;
 mod contents;
-mod cursor;
 mod database;
 mod failure;
 mod file_state;
@@ -17,6 +15,7 @@ mod lease;
 mod machine;
 mod memories;
 mod quarantine;
+mod raw;
 mod read;
 mod repair;
 mod salvage;
@@ -32,10 +31,10 @@ pub use machine::Machine;
 pub use repair::{CheckDepth, Health, Remedy, Repaired, examine, repair};
 pub use salvage::{CutSession, Salvaged};
 
-use crate::{limits::EVENT_BYTES, stored};
+use crate::changes::Prepared;
 use agent::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
-    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, searched_text,
+    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
 use database::Database;
@@ -175,30 +174,13 @@ impl SessionStore for SqliteStore {
         self.writer.call(move |connection| lease::release(connection, &lease)).await
     }
 
-    /// Appends events. Callers must pass only [durable](SessionEvent::is_durable) ones: a debug
-    /// build panics on others, a release build skips them.
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
         // Do not recreate the file for a session whose log disappeared with it.
         if file_state::is_missing(&self.reader.path) {
             return Err(self.vanished.error(&lease.session));
         }
         let lease = lease.clone();
-        let changes = write::Changes::of(&events);
-        let mut rows = Vec::with_capacity(events.len());
-        let (mut texts, mut contents) = (Vec::with_capacity(events.len()), Vec::new());
-        for mut event in events {
-            contents.extend(event.snapshots_mut().filter_map(|snapshot| {
-                let bytes = snapshot.bytes.take()?;
-                Some((snapshot.hash.clone(), bytes))
-            }));
-            debug_assert!(event.is_durable(), "not to be stored: {event:?}");
-            let text = searched_text(&event);
-            if let Some(row) = event.is_durable().then(|| stored::encode(event)).flatten() {
-                check_length(&row)?;
-                rows.push(row);
-                texts.push(text);
-            }
-        }
+        let Prepared { rows, texts, contents, changes } = Prepared::of(events)?;
         let vanished = Arc::clone(&self.vanished);
         self.writer
             .call(move |connection| {
@@ -296,21 +278,6 @@ impl SessionStore for SqliteStore {
     fn memories(&self) -> Option<Arc<dyn Memories>> {
         let (writer, reader) = (Arc::clone(&self.writer), Arc::clone(&self.reader));
         Some(Arc::new(SqliteMemories { writer, reader }))
-    }
-}
-
-/// Rejects an event that is too long to be stored.
-fn check_length(row: &stored::Row) -> Result<(), StoreError> {
-    let mib = |bytes: usize| bytes.div_ceil(1024 * 1024);
-    match row.body.len() {
-        ..=EVENT_BYTES => Ok(()),
-        bytes => Err(StoreError::Io(format!(
-            "one event ({}) is {} MiB long, and the limit is {} MiB; nothing of it was stored: send a shorter message, or put the \
-             content into a file",
-            row.kind,
-            mib(bytes),
-            mib(EVENT_BYTES)
-        ))),
     }
 }
 

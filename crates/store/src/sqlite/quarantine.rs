@@ -2,10 +2,10 @@
 //! place. Nothing is deleted, and an interrupted replacement is finished by the next process.
 
 use super::{
-    clock::now,
     failure::{MOVE, lacks_locks},
     file_state::{beside, identity},
 };
+use crate::clock::now;
 use agent::StoreError;
 use std::{
     fs::{self, File, OpenOptions},

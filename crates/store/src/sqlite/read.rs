@@ -1,10 +1,8 @@
 //! Functions that query the database.
 
-use super::{
-    cursor::Cursor,
-    failure::{damaged, failed},
-};
+use super::failure::{damaged, failed};
 use crate::{
+    cursor::Cursor,
     limits::{EVENTS_PAGE_BYTES, LIST_PAGE_MAX},
     stored::{self, Unreadable},
 };
@@ -98,13 +96,7 @@ pub(super) fn events(
         };
         match event {
             Ok(event) => page.events.push((seq.cast_unsigned(), event)),
-            Err(Unreadable::Newer(format)) => {
-                return Err(StoreError::Format(format!(
-                    "event {seq} of session {id} has format {format}, and this program reads formats up to {}: \
-                     a newer version wrote it; upgrade to open the session",
-                    stored::FORMAT
-                )));
-            }
+            Err(Unreadable::Newer(format)) => return Err(stored::newer(id, seq, format)),
             Err(Unreadable::Damaged(what)) => {
                 tracing::warn!(session = %id, seq, what, "a damaged event is skipped; its row is kept");
                 page.damaged.push((seq, what));

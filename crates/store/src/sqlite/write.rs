@@ -2,15 +2,12 @@
 //! it fails.
 
 use super::{
-    clock::now,
     failure::failed,
     holder_lock::HolderLock,
     lease::{TAKE, refuse_while_held, take},
 };
-use crate::stored;
-use agent::{
-    Effort, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, SessionTotals, StoreError,
-};
+use crate::{changes::Changes, clock::now, stored};
+use agent::{Effort, Lease, Mode, NewSession, PermissionMode, SessionId, StoreError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use system::AbsPath;
 
@@ -39,37 +36,6 @@ pub(super) fn prepare_statements(connection: &Connection) -> rusqlite::Result<()
     [CREATE, TAKE, SELECT_LEASE, APPEND, UPDATE_SESSION]
         .iter()
         .try_for_each(|sql| connection.prepare_cached(sql).map(drop))
-}
-
-/// The changes that events make to the session's row; the last of each kind counts.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Changes {
-    model: Option<String>,
-    mode: Option<Mode>,
-    permission_mode: Option<PermissionMode>,
-    title: Option<String>,
-    effort: Option<Option<Effort>>,
-    /// What these events add; the cost replaces the one before.
-    totals: SessionTotals,
-}
-
-impl Changes {
-    /// Collects the changes that these events make.
-    pub(super) fn of(events: &[SessionEvent]) -> Self {
-        let mut changes = Self::default();
-        for event in events {
-            changes.totals.add(event);
-            match event {
-                SessionEvent::ModelChanged(model) => changes.model = Some(model.clone()),
-                SessionEvent::ModeChanged(mode) => changes.mode = Some(*mode),
-                SessionEvent::PermissionModeChanged(mode) => changes.permission_mode = Some(*mode),
-                SessionEvent::TitleChanged(title) => changes.title = Some(title.clone()),
-                SessionEvent::EffortChanged(effort) => changes.effort = Some(*effort),
-                _ => {}
-            }
-        }
-        changes
-    }
 }
 
 pub(super) fn create(

@@ -12,7 +12,7 @@ mod to_v1;
 mod tokens;
 mod v1;
 
-use agent::SessionEvent;
+use agent::{SessionEvent, SessionId, StoreError};
 
 /// The newest format that this program reads. Each event is written in the oldest format that can
 /// represent it.
@@ -56,6 +56,14 @@ pub(crate) fn decode(format: i64, body: &str) -> Result<SessionEvent, Unreadable
         newer if newer > FORMAT => Err(Unreadable::Newer(newer)),
         none => Err(Unreadable::Damaged(format!("unknown format {none}"))),
     }
+}
+
+/// Returns the error for an event that a newer program wrote.
+pub(crate) fn newer(id: &SessionId, seq: i64, format: i64) -> StoreError {
+    StoreError::Format(format!(
+        "event {seq} of session {id} has format {format}, and this program reads formats up to {FORMAT}: a newer version wrote it; \
+         upgrade to open the session"
+    ))
 }
 
 #[cfg(test)]

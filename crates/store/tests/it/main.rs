@@ -15,6 +15,8 @@ mod many;
 mod memories;
 mod migrate;
 mod opening;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod processes;
 mod protocol;
 mod repair;

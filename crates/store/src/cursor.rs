@@ -5,19 +5,19 @@ use agent::{SessionId, StoreError};
 
 /// A position in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cursor {
-    pub(super) updated_at: i64,
-    pub(super) id: SessionId,
+pub(crate) struct Cursor {
+    pub(crate) updated_at: i64,
+    pub(crate) id: SessionId,
 }
 
 impl Cursor {
     /// Returns the position before the first session.
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self { updated_at: i64::MAX, id: SessionId(String::new()) }
     }
 
     /// Formats the cursor for the caller, beginning with its version.
-    pub(super) fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         format!("1.{}.{}", self.updated_at, self.id)
     }
 
@@ -26,7 +26,7 @@ impl Cursor {
     /// # Errors
     ///
     /// [`StoreError::BadCursor`] if this store did not issue it.
-    pub(super) fn parse(text: &str) -> Result<Self, StoreError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, StoreError> {
         let bad = || StoreError::BadCursor(text.to_owned());
         let (updated_at, id) =
             text.strip_prefix("1.").and_then(|rest| rest.split_once('.')).ok_or_else(bad)?;

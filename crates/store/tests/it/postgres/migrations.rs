@@ -1,0 +1,84 @@
+//! Migrations, and what is refused.
+
+use super::{Server, connect, database, execute};
+use crate::{session, user_message};
+use agent::{SessionStore as _, StoreError};
+use futures::future::join_all;
+use store::{Migrated, PostgresStore};
+
+#[tokio::test]
+async fn migrations_are_repeated_and_run_concurrently() {
+    let Some(server) = Server::start() else { return };
+    execute(&server.url("postgres"), "CREATE DATABASE fresh").await;
+    let url = server.url("fresh");
+    let refused = PostgresStore::open(&url).await.err().unwrap().to_string();
+    assert!(refused.contains("tiller store migrate"), "{refused}");
+    let status = PostgresStore::status(&url).await.unwrap();
+    assert_eq!((status.schema, status.problems.len()), (None, 1), "{status:?}");
+
+    let all = join_all((0..4).map(|_| PostgresStore::migrate(&url))).await;
+    let mut from: Vec<i32> = all.into_iter().map(|migrated| migrated.unwrap().from).collect();
+    from.sort_unstable();
+    assert_eq!(from, [0, 1, 1, 1], "one creates the tables, the others find them");
+
+    let store = PostgresStore::open(&url).await.unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    store.append(&lease, vec![user_message("kept")]).await.unwrap();
+    assert_eq!(PostgresStore::migrate(&url).await, Ok(Migrated { from: 1, to: 1 }));
+    assert_eq!(store.append(&lease, vec![user_message("on")]).await, Ok(2));
+    let status = PostgresStore::status(&url).await.unwrap();
+    assert_eq!((status.schema, status.problems, status.nodes.len()), (Some(1), Vec::new(), 1));
+
+    // A second database of the server has the role already.
+    database(&server, "second").await;
+}
+
+#[tokio::test]
+async fn a_failed_migration_changes_nothing() {
+    let Some(server) = Server::start() else { return };
+    execute(&server.url("postgres"), "CREATE DATABASE broken").await;
+    let url = server.url("broken");
+    // A later statement of the step fails at this.
+    execute(&url, "CREATE SCHEMA tiller; CREATE TABLE tiller.words (a int)").await;
+    assert!(matches!(PostgresStore::migrate(&url).await, Err(StoreError::Io(_))));
+    assert_eq!(PostgresStore::status(&url).await.unwrap().schema, None);
+    execute(&url, "DROP TABLE tiller.words").await;
+    assert_eq!(PostgresStore::migrate(&url).await, Ok(Migrated { from: 0, to: 1 }));
+}
+
+#[tokio::test]
+async fn a_database_that_loses_or_is_newer_is_refused() {
+    let Some(server) = Server::start() else { return };
+    let url = database(&server, "refused").await;
+    for (change, words, back) in [
+        (
+            "ALTER DATABASE refused SET synchronous_commit = off",
+            "synchronous_commit",
+            "ALTER DATABASE refused RESET synchronous_commit",
+        ),
+        (
+            "INSERT INTO tiller.migrations (version) VALUES (99)",
+            "schema 99",
+            "DELETE FROM tiller.migrations WHERE version = 99",
+        ),
+        (
+            "ALTER DATABASE refused SET default_transaction_read_only = on",
+            "cannot be reached",
+            "SET default_transaction_read_only = off; ALTER DATABASE refused RESET default_transaction_read_only",
+        ),
+    ] {
+        let admin = connect(&url).await;
+        admin.batch_execute(change).await.unwrap();
+        let error = PostgresStore::open(&url).await.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(
+            error.contains(words) || words == "cannot be reached" && !error.is_empty(),
+            "{change}: {error}"
+        );
+        admin.batch_execute(back).await.unwrap();
+    }
+    PostgresStore::open(&url).await.unwrap();
+    for url in ["postgres://u:secret@localhost:port/x", "nonsense"] {
+        let error = PostgresStore::open(url).await.err().unwrap().to_string();
+        assert!(error.contains("postgres://USER@HOST/DATABASE") && !error.contains("secret"), "{error}");
+    }
+}
