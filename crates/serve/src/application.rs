@@ -84,6 +84,8 @@ pub enum EndReason {
     SlowReader,
     /// Its credential was revoked or has expired.
     Revoked,
+    /// Its credential was revoked, and its turns must stop as well.
+    Stopped,
     /// The server stops.
     Stopping,
     /// The application ended it.

@@ -5,7 +5,7 @@ use acp::{
     AcpOptions, ServeError,
     testing::{Editor, EditorScript},
 };
-use agent::Runtime;
+use agent::{Principal, Runtime};
 use async_trait::async_trait;
 use serve::{
     Access, Application, Carried, Listener, ServeOptions, Server,
@@ -49,7 +49,8 @@ fn server(runtime: Arc<Runtime>, options: AcpOptions) -> Server {
     // No test sends a token: its socket is that of a user of this machine.
     let path = AbsPath::new("/tokens.toml").unwrap();
     let tokens = Arc::new(FileTokens::new(Arc::new(FakeSystem::new()), wall_clock(), path));
-    let access = Access::new(Arc::new(Credentials::new(tokens, wall_clock())), |_uid| "user".to_owned());
+    let access =
+        Access::new(Arc::new(Credentials::new(tokens, wall_clock())), |_uid| Principal::local("user"));
     Server::new(application, access, ServeOptions::default()).unwrap()
 }
 

@@ -25,9 +25,9 @@ pub enum Target {
 
 /// An address that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not the address of a server: {why}; write wss://HOST[:PORT][/PATH] or unix:PATH")]
+#[error("this is not the address of a server: {why}; write wss://HOST[:PORT][/PATH] or unix:PATH")]
 pub struct BadTarget {
-    text: String,
+    // The text is not here: it may hold a secret.
     why: &'static str,
 }
 
@@ -39,7 +39,7 @@ impl Target {
     /// If the text is none of these, or holds a user name, a password or a query: secrets do not
     /// belong into addresses.
     pub fn parse(text: &str) -> Result<Self, BadTarget> {
-        let bad = |why| BadTarget { text: text.split(['?', '@']).next().unwrap_or_default().to_owned(), why };
+        let bad = |why| BadTarget { why };
         if let Some(path) = text.strip_prefix("unix:") {
             return match path.strip_prefix("//").unwrap_or(path) {
                 "" => Err(bad("the path is missing")),

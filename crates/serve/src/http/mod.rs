@@ -95,12 +95,12 @@ impl Site {
 
 /// The refusal of a request on a connection that has ended.
 fn ended(reason: crate::EndReason) -> Problem {
-    use crate::EndReason::{Deleted, Expired, Finished, Gap, Revoked, SlowReader};
+    use crate::EndReason::{Deleted, Expired, Finished, Gap, Revoked, SlowReader, Stopped};
     let (word, detail) = match reason {
         Gap | SlowReader => ("resume_gap", "messages of this connection are lost; load its sessions again"),
         Finished | Deleted => ("ended", "the connection was closed; initialize a new one"),
         Expired => ("ended", "the connection had no socket for too long; load its sessions again"),
-        Revoked => ("ended", "the credential of this connection is no longer valid"),
+        Revoked | Stopped => ("ended", "the credential of this connection is no longer valid"),
         _ => ("ended", "the connection has ended; load its sessions on a new one"),
     };
     Problem::new(StatusCode::CONFLICT, word, detail)

@@ -52,8 +52,9 @@ struct NetworkLink {
 #[async_trait]
 impl Link for NetworkLink {
     fn after_end(&self) -> AfterEnd {
-        let deleted = *self.presence.borrow() == Presence::Ended(EndReason::Deleted);
-        match self.linger.filter(|_| !deleted) {
+        let stops =
+            matches!(*self.presence.borrow(), Presence::Ended(EndReason::Deleted | EndReason::Stopped));
+        match self.linger.filter(|_| !stops) {
             Some(linger) => AfterEnd::GoOn(linger),
             None => AfterEnd::Cancel,
         }

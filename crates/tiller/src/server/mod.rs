@@ -16,6 +16,7 @@ use ::serve::{
     Access, ServeOptions, Server,
     auth::{Credentials, FileTokens, TokenStore, wall_clock},
 };
+use agent::{Principal, Scope};
 use anyhow::{Context as _, Result};
 use std::{io::Write as _, sync::Arc};
 use system::System;
@@ -39,7 +40,7 @@ pub(crate) async fn serve(
     if let Some(identities) = identities {
         credentials = credentials.with_verifier(Arc::new(identities));
     }
-    let access = Access::new(Arc::new(credentials), user_name);
+    let access = Access::new(Arc::new(credentials), local_principal);
     let serve_options = ServeOptions {
         resume_grace: options.serve.resume_grace,
         unix_users: options.serve.unix_users.clone(),
@@ -71,9 +72,15 @@ pub(crate) async fn serve(
     Ok(exit)
 }
 
-/// Returns the name of a user of this machine, who connected to the Unix socket.
-fn user_name(uid: u32) -> String {
-    format!("uid-{uid}")
+/// Returns the principal of a user of this machine, who connected to the Unix socket. Only the user
+/// who runs the server administers it.
+fn local_principal(uid: u32) -> Principal {
+    let principal = Principal::local(format!("uid-{uid}"));
+    if uid == rustix::process::geteuid().as_raw() {
+        return principal;
+    }
+    let scopes = principal.scopes.iter().filter(|scope| !matches!(scope, Scope::Admin | Scope::Runner));
+    Principal { scopes: scopes.collect(), ..principal }
 }
 
 /// The refusal of a server that would not be safe.

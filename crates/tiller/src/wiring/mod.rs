@@ -64,11 +64,21 @@ pub(crate) fn wire(
     };
     let store: Arc<dyn SessionStore> =
         Arc::new(SqliteStore::open_in_background(sessions_file(&directory).as_std())?);
+    Ok(App { _temporary: temporary, ..wire_over(store, settings, options, tool_providers) })
+}
+
+/// Creates the runtime over a store.
+pub(crate) fn wire_over(
+    store: Arc<dyn SessionStore>,
+    settings: &Arc<Settings>,
+    options: &Options,
+    tool_providers: ToolProviders,
+) -> App {
     let catalog = settings.catalog(options);
     let settings = Arc::new(DirectorySettings(Arc::clone(settings)));
     let models = Arc::clone(&catalog) as Arc<_>;
     let runtime = Runtime::with_settings(store, models, settings, tool_providers);
-    Ok(App { runtime, catalog, _temporary: temporary })
+    App { runtime, catalog, _temporary: None }
 }
 
 /// Returns the options with which the protocol is served.
