@@ -122,8 +122,8 @@ pub(crate) fn is_pipe() -> bool {
     matches!(std::env::var("TILLER_TEST_TRANSPORT").as_deref(), Err(_) | Ok("pipe"))
 }
 
-/// Whether every message is a request of its own: there is no end of the input, nothing comes before
-/// `initialize`, and the test's client reads all the time.
+/// Whether every message is a request of its own: there is no end of the input, nothing comes
+/// before `initialize`, and the test's client reads all the time.
 pub(crate) fn is_http() -> bool {
     matches!(std::env::var("TILLER_TEST_TRANSPORT").as_deref(), Ok("http1" | "http2"))
 }

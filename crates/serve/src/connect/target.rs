@@ -32,8 +32,8 @@ pub struct BadTarget {
 }
 
 impl Target {
-    /// Reads `unix:PATH`, `ws://…`, `wss://…`, `http://…` or `https://…`. Without a path, that of the
-    /// protocol is taken.
+    /// Reads `unix:PATH`, `ws://…`, `wss://…`, `http://…` or `https://…`. Without a path, that of
+    /// the protocol is taken.
     ///
     /// # Errors
     /// If the text is none of these, or holds a user name, a password or a query: secrets do not
@@ -86,8 +86,8 @@ impl Target {
         matches!(self, Self::Network { tls: true, .. })
     }
 
-    /// Returns what opens sockets to it, the value of `Host`, and the path of the protocol. `config`
-    /// is for TLS, and must be given if it [is used](Self::is_tls).
+    /// Returns what opens sockets to it, the value of `Host`, and the path of the protocol. The
+    /// configuration of TLS must be given if [it is used](Self::is_tls).
     pub fn dial(self, config: Option<Arc<ClientConfig>>) -> (Arc<dyn Dial>, String, String) {
         match self {
             Self::Unix(path) => (Arc::new(DialUnix(path)), "localhost".to_owned(), "/acp".to_owned()),
