@@ -23,7 +23,7 @@ use crate::{
     scripts::{self, Callable},
     server,
     services::Services,
-    sessions,
+    session_stores, sessions,
     settings::{Settings, Snapshot},
     signals, skills,
     streams::{self, StdoutError},
@@ -116,6 +116,14 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
             let Resolved { options, .. } =
                 resolve_settings_or_defaults(environment, Flags::default()).await?;
             sessions::repair::run(&options.directories, check, console)
+        }
+        // It opens the stores that it is given, and not the one of this machine.
+        Some(Command::Sessions(SessionsCommand::Migrate(args))) => {
+            session_stores::migrate(console, args).await
+        }
+        Some(Command::Store(command)) => {
+            let Machine { directories, .. } = machine(environment)?;
+            session_stores::run(console, &directories, command).await
         }
         Some(Command::Sessions(command)) => {
             let settled = match &command {
@@ -295,7 +303,7 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
 
 /// Serves the protocol over sockets.
 async fn serve(args: ServeArgs, environment: &Environment) -> Result<Exit> {
-    let ServeArgs { session, listen, tls_cert, tls_key, behind_proxy } = args;
+    let ServeArgs { session, store, listen, tls_cert, tls_key, behind_proxy } = args;
     let Resolved { settings, mut options, cwd, .. } =
         resolve_settings(environment, flags(&session, PromptFlags::default(), None)?).await?;
     let text = |path: PathBuf| cwd.join(path.to_string_lossy()).to_string();
@@ -310,7 +318,13 @@ async fn serve(args: ServeArgs, environment: &Environment) -> Result<Exit> {
         (serve.tls_cert, serve.tls_key) = (Some(text(certificate)), Some(text(key)));
     }
     let extensions = Extensions::new(&settings, &options, environment);
-    let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
+    let app = match &store.store {
+        None => wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?,
+        Some(address) => {
+            let store = wiring::open_store(address).await?;
+            wiring::wire_to(store, &settings, &options, extensions.tool_providers())
+        }
+    };
     let services = services(&app, settings, &options, environment, extensions);
     let protocol = server::ServedProtocol {
         runtime: app.runtime.clone(),

@@ -45,6 +45,9 @@ mod native;
 mod native_servers;
 mod parity;
 mod permissions;
+#[expect(dead_code, reason = "the tests of the store also kill it")]
+#[path = "../../../store/tests/it/postgres/server.rs"]
+mod postgres;
 mod protocol;
 mod providers;
 mod providers_commands;
@@ -58,6 +61,7 @@ mod sandbox;
 mod scripts;
 mod secrets;
 mod service;
+mod session_stores;
 mod sessions;
 mod sessions_files;
 mod settings;
