@@ -82,9 +82,7 @@ impl Database {
             #[cfg(feature = "postgres")]
             StoreAddress::Postgres(url) => Ok(Self::Postgres(PostgresStore::open(url).await?)),
             #[cfg(not(feature = "postgres"))]
-            StoreAddress::Postgres(_) => {
-                Err(StoreError::Format("this program was built without PostgreSQL; use a file".to_owned()))
-            }
+            StoreAddress::Postgres(url) => Err(crate::server::missing(url)),
         }
     }
 

@@ -22,6 +22,7 @@ mod limits;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod raw;
+pub mod server;
 #[expect(
     clippy::disallowed_methods,
     reason = "the database, its directory and its set-aside files belong to the program, not to the workspace"
@@ -32,7 +33,7 @@ pub mod transfer;
 
 pub use database::{Database, NotAStoreAddress, StoreAddress};
 #[cfg(feature = "postgres")]
-pub use postgres::{Migrated, PostgresStore, Setting, Status};
+pub use postgres::PostgresStore;
 pub use sqlite::{
     CheckDepth, CutSession, Health, Holder, Machine, Remedy, Repaired, Salvaged, SessionLease, SqliteStore,
     examine, leases, repair,

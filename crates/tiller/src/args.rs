@@ -24,6 +24,7 @@ mod settings;
 mod setup;
 mod skills;
 mod spelling;
+mod store;
 mod token;
 mod update;
 mod web;
@@ -55,6 +56,7 @@ pub(crate) use serve::{ConnectArgs, ServeArgs};
 pub(crate) use settings::{SettingsCommand, SettingsFileChoice, SettingsFrom, SettingsTo};
 pub(crate) use setup::SetupArgs;
 pub(crate) use skills::SkillsCommand;
+pub(crate) use store::{MigrateArgs, StoreArgs, StoreCommand};
 pub(crate) use token::{Lifetime, TokenCommand};
 pub(crate) use update::UpdateArgs;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
@@ -119,6 +121,9 @@ pub(crate) enum Command {
     /// List, show, search, export, rewind and repair stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Create, inspect and verify the store of sessions.
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Show, edit and export memories, and trust a project with them.
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -454,6 +459,11 @@ pub(crate) enum SessionsCommand {
         #[arg(long, conflicts_with = "to")]
         redo: bool,
     },
+    /// Copy sessions from one store to another.
+    ///
+    /// Each session is copied in one transaction and compared. What is there already is left alone,
+    /// so the command can be interrupted and repeated.
+    Migrate(MigrateArgs),
     /// Check and repair the session database.
     ///
     /// Everything readable is kept, and a damaged file is set aside, never deleted.

@@ -55,6 +55,7 @@ mod scripts;
 mod secrets;
 mod server;
 mod services;
+mod session_stores;
 mod sessions;
 mod settings;
 mod settings_commands;

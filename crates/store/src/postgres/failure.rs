@@ -24,15 +24,23 @@ pub(super) fn failed(error: &Error) -> StoreError {
 /// Converts an error of the pool.
 pub(super) fn unreachable(error: &PoolError) -> StoreError {
     match error {
-        PoolError::Backend(error) => StoreError::Io(format!(
-            "the session database cannot be reached: {}; check that the server runs, and the address, user and password of its URL",
-            text(error)
-        )),
+        PoolError::Backend(error) => cannot_connect(error),
         PoolError::Timeout(_) => StoreError::Io(
             "all connections to the session database are busy; try again, or raise its limits".to_owned(),
         ),
         other => StoreError::Io(format!("the session database cannot be reached: {other}")),
     }
+}
+
+/// Converts an error of connecting.
+pub(super) fn cannot_connect(error: &Error) -> StoreError {
+    let advice = match error.as_db_error() {
+        Some(told) if told.message().contains("tiller_app") => {
+            "run `tiller store migrate` as a user who may create roles, then grant it to the user of the URL"
+        }
+        _ => "check that the server runs, and the address, user and password of its URL",
+    };
+    StoreError::Io(format!("the session database cannot be reached: {}; {advice}", text(error)))
 }
 
 /// Whether the connection ended, or is about to: what was sent last may have taken effect.

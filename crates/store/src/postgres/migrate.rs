@@ -2,8 +2,9 @@
 
 use super::{
     address::{Address, SCHEMA},
-    failure::failed,
+    failure::{cannot_connect, failed},
 };
+use crate::server::Migrated;
 use agent::StoreError;
 use tokio_postgres::{Client, GenericClient};
 
@@ -17,19 +18,10 @@ pub(super) const OLDEST_SUPPORTED: i32 = 1;
 /// The lock of migrations: `tiller` in ASCII.
 const LOCK: i64 = 0x7469_6c6c_6572;
 
-/// The versions before and after a migration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Migrated {
-    /// The version before; 0 for a new database.
-    pub from: i32,
-    /// The version now.
-    pub to: i32,
-}
-
 /// Creates the schema, or applies the missing steps, in one transaction. Concurrent migrations wait
 /// for each other, and the second one finds it done.
 pub(super) async fn migrate(address: &Address) -> Result<Migrated, StoreError> {
-    let mut client = address.connect().await.map_err(|error| failed(&error))?;
+    let mut client = address.connect().await.map_err(|error| cannot_connect(&error))?;
     let work = async {
         let transaction = client.transaction().await?;
         transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;

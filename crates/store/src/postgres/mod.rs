@@ -21,10 +21,12 @@ mod transaction;
 mod words;
 mod write;
 
-pub use migrate::Migrated;
-pub use status::{Setting, Status};
-
-use crate::{Holder, changes::Prepared, cursor::Cursor};
+use crate::{
+    Holder,
+    changes::Prepared,
+    cursor::Cursor,
+    server::{Migrated, ServerStatus},
+};
 use address::Address;
 use agent::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
@@ -32,7 +34,7 @@ use agent::{
 };
 use async_trait::async_trait;
 use deadpool_postgres::Pool;
-use failure::failed;
+use failure::cannot_connect;
 use leases::Leases;
 use memories::PostgresMemories;
 use node::{About, Node};
@@ -73,7 +75,7 @@ impl PostgresStore {
     /// - [`StoreError::Io`] if the server cannot be reached.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         let address = Address::parse(url)?;
-        let client = address.connect().await.map_err(|error| failed(&error))?;
+        let client = address.connect().await.map_err(|error| cannot_connect(&error))?;
         status::check(&client).await?;
         migrate::check(&client).await?;
         drop(client);
@@ -98,7 +100,7 @@ impl PostgresStore {
     /// # Errors
     ///
     /// [`StoreError::Io`] if the server cannot be reached.
-    pub async fn status(url: &str) -> Result<Status, StoreError> {
+    pub async fn status(url: &str) -> Result<ServerStatus, StoreError> {
         status::status(&Address::parse(url)?).await
     }
 

@@ -1,39 +1,16 @@
 //! What is checked of a database, and reported.
 
-use super::{address::Address, failure::failed, migrate};
+use super::{
+    address::Address,
+    failure::{cannot_connect, failed},
+    migrate,
+};
+use crate::server::{ServerStatus, Setting};
 use agent::StoreError;
 use tokio_postgres::Client;
 
 /// The oldest supported version of PostgreSQL.
 const OLDEST_SERVER: i32 = 15;
-
-/// The state of a session database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    /// The version of the server.
-    pub server: String,
-    /// The schema version; `None` before the first migration.
-    pub schema: Option<i32>,
-    /// The schema versions that this program can use.
-    pub supported: (i32, i32),
-    /// The settings that matter for durability.
-    pub settings: Vec<Setting>,
-    /// The processes that are registered and alive.
-    pub nodes: Vec<String>,
-    /// What keeps this program from using the database, in words.
-    pub problems: Vec<String>,
-}
-
-/// A setting of the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
-    /// What is wrong with it, and what to do; `None` if it is fine.
-    pub problem: Option<String>,
-}
 
 /// Returns the settings that decide whether what was acknowledged is on disk.
 pub(super) async fn settings(client: &Client) -> Result<Vec<Setting>, tokio_postgres::Error> {
@@ -92,8 +69,8 @@ async fn server_problem(client: &Client) -> Result<Option<String>, tokio_postgre
 }
 
 /// Collects the state of a database, as the user of the URL.
-pub(super) async fn status(address: &Address) -> Result<Status, StoreError> {
-    let client = address.connect().await.map_err(|error| failed(&error))?;
+pub(super) async fn status(address: &Address) -> Result<ServerStatus, StoreError> {
+    let client = address.connect().await.map_err(|error| cannot_connect(&error))?;
     let work = async {
         let server: String =
             client.query_one("SELECT current_setting('server_version')", &[]).await?.try_get(0)?;
@@ -120,5 +97,5 @@ pub(super) async fn status(address: &Address) -> Result<Status, StoreError> {
         problems.push(error.to_string());
     }
     let supported = (migrate::OLDEST_SUPPORTED, migrate::NEWEST);
-    Ok(Status { server, schema, supported, settings, nodes, problems })
+    Ok(ServerStatus { server, schema, supported, settings, nodes, problems })
 }

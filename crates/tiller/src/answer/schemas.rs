@@ -13,6 +13,7 @@ use crate::{
     providers::{ProviderChange, ProviderList, ProviderRemoval, ProviderStatusList},
     scripts::ScriptRun,
     secrets::commands::{SecretChange, SecretList, SecretStatus},
+    session_stores::{StoreMigration, StoreStatus, TransferReport, Verification},
     sessions::{Exported, HitRow, RepairReport, Rewound, SessionChange, SessionRow, TurnRow},
     settings_commands::{
         Applied, Edited, ExampleList, OptionList, PathList, SetAnswer, SettingAnswer, SettingList,
@@ -84,6 +85,10 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<Page<TurnRow>>("sessions rewind"),
     described::<Rewound>("sessions rewind --to"),
     described::<RepairReport>("sessions repair"),
+    described::<TransferReport>("sessions migrate"),
+    described::<StoreMigration>("store migrate"),
+    described::<StoreStatus>("store status"),
+    described::<Verification>("store verify"),
     described::<Page<MemoryRow>>("memory list"),
     described::<Recalled>("memory list --prompt"),
     described::<Page<MemoryRow>>("memory search"),

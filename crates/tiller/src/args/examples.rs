@@ -33,6 +33,19 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller sessions search", &["tiller sessions search retry timeout --cwd ."]),
     ("tiller sessions rewind", &["tiller sessions rewind ID", "tiller sessions rewind ID --to 3"]),
     ("tiller sessions repair", &["tiller sessions repair --check"]),
+    (
+        "tiller sessions migrate",
+        &[
+            "tiller sessions migrate --from sqlite:sessions.db --to postgres://tiller@db/tiller --user anna",
+            "tiller sessions migrate --from postgres://tiller@db/tiller --to sqlite:copy.db --dry-run",
+        ],
+    ),
+    ("tiller store migrate", &["tiller store migrate --store postgres://owner@db/tiller"]),
+    (
+        "tiller store status",
+        &["tiller store status", "tiller store status --store postgres://tiller@db/tiller --json"],
+    ),
+    ("tiller store verify", &["tiller store verify --store postgres://tiller@db/tiller"]),
     ("tiller memory list", &["tiller memory list", "tiller memory list --prompt 'fix the parser'"]),
     ("tiller memory show", &["tiller memory show 12"]),
     ("tiller memory search", &["tiller memory search release date --all"]),

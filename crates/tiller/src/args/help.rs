@@ -16,7 +16,7 @@ pub(crate) struct HelpArgs {
 
 /// The groups of the commands, in the order in which `tiller --help` shows them.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Work", &["acp", "serve", "connect", "sessions", "memory", "demo"]),
+    ("Work", &["acp", "serve", "connect", "sessions", "store", "memory", "demo"]),
     (
         "Set up",
         &[

@@ -1,6 +1,6 @@
 //! The command lines of `tiller serve` and `tiller connect`.
 
-use super::SessionArgs;
+use super::{SessionArgs, StoreArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
     /// Where to listen: unix:PATH or tcp:ADDRESS:PORT. May be repeated.
     ///
     /// TCP needs a token (`tiller token create`); beyond loopback it also needs TLS or a proxy.

@@ -12,7 +12,7 @@ mod trust;
 use crate::mcp::DirectServers;
 use crate::{
     doctor, environment::Environment, extensions::Extensions, options::Options,
-    redacting_writer::RedactingWriter, secrets::Values, sessions::transfer, settings::Settings,
+    redacting_writer::RedactingWriter, secrets::Values, sessions::transfer, settings::Settings, wiring::App,
 };
 use acp::native::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListMemories,
@@ -36,6 +36,27 @@ pub(crate) struct Services {
     pub(crate) extensions: Extensions,
     /// Serialises changes of files.
     pub(crate) writing: tokio::sync::Mutex<()>,
+}
+
+impl Services {
+    /// Creates the services of a runtime.
+    pub(crate) fn new(
+        app: &App,
+        settings: Arc<Settings>,
+        options: &Options,
+        environment: &Environment,
+        extensions: Extensions,
+    ) -> Self {
+        Self {
+            runtime: app.runtime.clone(),
+            settings,
+            options: options.clone(),
+            catalog: app.catalog.clone(),
+            environment: environment.clone(),
+            extensions,
+            writing: tokio::sync::Mutex::default(),
+        }
+    }
 }
 
 #[async_trait]

@@ -130,7 +130,9 @@ pub(crate) async fn run(
             };
             rewind::run(console, runtime, system, &resolve(&id).await?, target).await
         }
-        SessionsCommand::Repair { .. } => unreachable!("it is done before the store is opened"),
+        SessionsCommand::Repair { .. } | SessionsCommand::Migrate(_) => {
+            unreachable!("they are done before the store is opened")
+        }
     }
 }
 

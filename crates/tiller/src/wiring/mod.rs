@@ -22,10 +22,10 @@ use crate::{
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
 use agent::{Runtime, SessionStore, ToolProviders};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use providers::Catalog;
 use std::sync::Arc;
-use store::SqliteStore;
+use store::{Database, SqliteStore, StoreAddress};
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
@@ -62,13 +62,12 @@ pub(crate) fn wire(
         None => options.directories.data.clone(),
         Some(directory) => AbsPath::from_os(directory.path())?,
     };
-    let store: Arc<dyn SessionStore> =
-        Arc::new(SqliteStore::open_in_background(sessions_file(&directory).as_std())?);
-    Ok(App { _temporary: temporary, ..wire_over(store, settings, options, tool_providers) })
+    let store = Arc::new(SqliteStore::open_in_background(sessions_file(&directory).as_std())?);
+    Ok(App { _temporary: temporary, ..wire_to(store, settings, options, tool_providers) })
 }
 
-/// Creates the runtime over a store.
-pub(crate) fn wire_over(
+/// Creates the runtime on a store that is open.
+pub(crate) fn wire_to(
     store: Arc<dyn SessionStore>,
     settings: &Arc<Settings>,
     options: &Options,
@@ -79,6 +78,26 @@ pub(crate) fn wire_over(
     let models = Arc::clone(&catalog) as Arc<_>;
     let runtime = Runtime::with_settings(store, models, settings, tool_providers);
     App { runtime, catalog, _temporary: None }
+}
+
+/// Opens the session store of a server: at an address, or that of the data directory.
+pub(crate) async fn session_store(
+    options: &Options,
+    address: Option<&StoreAddress>,
+) -> Result<Arc<dyn SessionStore>> {
+    match address {
+        Some(address) => open_store(address).await,
+        None => {
+            let file = sessions_file(&options.directories.data);
+            Ok(Arc::new(SqliteStore::open_in_background(file.as_std())?))
+        }
+    }
+}
+
+/// Opens the session store at an address, of either kind.
+pub(crate) async fn open_store(address: &StoreAddress) -> Result<Arc<dyn SessionStore>> {
+    let database = Database::open(address).await;
+    Ok(database.with_context(|| format!("cannot open the session store {address}"))?.into_store())
 }
 
 /// Returns the options with which the protocol is served.

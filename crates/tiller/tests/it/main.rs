@@ -45,6 +45,9 @@ mod native;
 mod native_servers;
 mod parity;
 mod permissions;
+#[expect(dead_code, reason = "the tests of the store also kill it")]
+#[path = "../../../store/tests/it/postgres/server.rs"]
+mod postgres;
 mod protocol;
 mod providers;
 mod providers_commands;
@@ -59,6 +62,7 @@ mod scripts;
 mod secrets;
 mod served;
 mod service;
+mod session_stores;
 mod sessions;
 mod sessions_files;
 mod settings;

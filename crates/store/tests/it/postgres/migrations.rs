@@ -4,7 +4,7 @@ use super::{Server, connect, database, execute};
 use crate::{session, user_message};
 use agent::{SessionStore as _, StoreError};
 use futures::future::join_all;
-use store::{Migrated, PostgresStore};
+use store::{PostgresStore, server::Migrated};
 
 #[tokio::test]
 async fn migrations_are_repeated_and_run_concurrently() {
@@ -81,4 +81,21 @@ async fn a_database_that_loses_or_is_newer_is_refused() {
         let error = PostgresStore::open(url).await.err().unwrap().to_string();
         assert!(error.contains("postgres://USER@HOST/DATABASE") && !error.contains("secret"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_program_needs_no_more_than_its_role() {
+    let Some(server) = Server::start() else { return };
+    let url = database(&server, "roles").await;
+    execute(&url, "CREATE ROLE program LOGIN; CREATE ROLE stranger LOGIN; GRANT tiller_app TO program").await;
+    let of = |user: &str| url.replace("postgres://postgres@", &format!("postgres://{user}@"));
+    let store = PostgresStore::open(&of("program")).await.unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    assert_eq!(store.append(&lease, vec![user_message("1")]).await, Ok(1));
+    assert!(PostgresStore::migrate(&of("stranger")).await.is_err());
+    let refused = PostgresStore::open(&of("stranger")).await.err().unwrap().to_string();
+    assert!(refused.contains("grant the role `tiller_app`"), "{refused}");
+    // Without row-level security in its way, the login itself sees nothing either.
+    let raw = connect(&of("program")).await;
+    assert_eq!(raw.query_one("SELECT count(*) FROM tiller.sessions", &[]).await.unwrap().get::<_, i64>(0), 0);
 }

@@ -1,0 +1,88 @@
+//! `tiller sessions migrate`: copies sessions from one store to another.
+
+use super::existing;
+use crate::{
+    answer::{Answer, Console},
+    args::MigrateArgs,
+    exit::Exit,
+};
+use anyhow::{Result, ensure};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::fmt::Write as _;
+use store::{
+    Database,
+    transfer::{Outcome, Transfer, transfer},
+};
+
+/// What became of the sessions.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct TransferReport {
+    /// Whether nothing was copied, because only a plan was asked for.
+    dry_run: bool,
+    /// The number of copied sessions.
+    copied: u64,
+    /// The number of sessions that were there already, with the same events.
+    present: u64,
+    /// The number of sessions that differ there, and were left alone.
+    different: u64,
+    /// The number of sessions that were not copied for another reason.
+    failed: u64,
+    /// Each session.
+    items: Vec<TransferRow>,
+}
+
+/// What became of a session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TransferRow {
+    /// The session.
+    session_id: String,
+    /// What became of it: copied, present, different or failed.
+    outcome: &'static str,
+    /// Why, if it was not copied.
+    reason: Option<String>,
+}
+
+/// Runs the command. Exit code 1 if a session differs or was not copied.
+pub(crate) async fn run(console: &Console, args: MigrateArgs) -> Result<Exit> {
+    let MigrateArgs { from, to, user, session, dry_run, archive } = args;
+    ensure!(from != to, "--from and --to name the same store; name two");
+    existing(&from)?;
+    let (source, target) = (Database::open(&from).await?, Database::open(&to).await?);
+    let options = Transfer { user, sessions: session, dry_run, archive };
+    let mut report = TransferReport { dry_run, ..TransferReport::default() };
+    transfer(&source, &target, &options, |id, outcome| report.add(id.as_str(), outcome)).await?;
+    let is_incomplete = report.different + report.failed > 0;
+    let text = report.text();
+    console.print(Answer::new(report, text).failed_if(is_incomplete, "some sessions were not copied"))
+}
+
+impl TransferReport {
+    fn add(&mut self, id: &str, outcome: &Outcome) {
+        let (count, word, reason) = match outcome {
+            Outcome::Copied { .. } => (&mut self.copied, "copied", None),
+            Outcome::Present => (&mut self.present, "present", None),
+            Outcome::Different { events: (here, there) } => {
+                let reason = format!("it has {here} events here and {there} there, or other ones");
+                (&mut self.different, "different", Some(reason))
+            }
+            Outcome::Failed { why } => (&mut self.failed, "failed", Some(why.clone())),
+        };
+        *count += 1;
+        self.items.push(TransferRow { session_id: id.to_owned(), outcome: word, reason });
+    }
+
+    fn text(&self) -> String {
+        let copied = if self.dry_run { "to be copied" } else { "copied" };
+        let mut text = format!(
+            "{} {copied}, {} there already, {} different, {} failed\n",
+            self.copied, self.present, self.different, self.failed
+        );
+        for row in &self.items {
+            if let Some(reason) = &row.reason {
+                let _ = writeln!(text, "{} {}: {reason}", row.session_id, row.outcome);
+            }
+        }
+        text
+    }
+}
