@@ -163,6 +163,7 @@ impl<W: Wire> Client for AcpClient<W> {
     }
 
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
+        self.outbox.until_released(&self.session).await;
         let request = (self.adapt_permission)(request);
         if self.native.prefix().is_some() {
             let mut projection = self.projection();
@@ -195,6 +196,7 @@ impl<W: Wire> Client for AcpClient<W> {
         if !self.forms {
             return QuestionOutcome::Unavailable;
         }
+        self.outbox.until_released(&self.session).await;
         let _waiting = OpenQuestion::new(self);
         self.outbox.flush(&self.session);
         // Dropping the request (the turn was cancelled) sends the client a cancellation.
