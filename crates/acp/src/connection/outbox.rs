@@ -181,6 +181,7 @@ impl<W: Wire> Outbox<W> {
         if let Some(lane) = self.lanes().remove(session) {
             self.backpressure.remove(lane.coalescer.bytes());
         }
+        self.released.notify_waiters();
     }
 
     /// Sends updates as they become due by time or by the writer's progress. Never completes.
