@@ -271,7 +271,8 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
         resolve_settings_or_defaults(environment, flags(&session, PromptFlags::default(), None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
     let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
-    let services = Services::new(&app, settings, &options, environment, extensions);
+    let services =
+        Services::new(app.runtime.clone(), app.catalog.clone(), settings, &options, environment, extensions);
     signals::end_in_order();
     let stop = CancellationToken::new();
     let acp = wiring::acp_options(&options, &cwd, protocol, events, services);

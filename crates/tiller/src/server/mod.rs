@@ -93,5 +93,5 @@ fn local_principal(uid: u32) -> Principal {
 
 /// The refusal of a server that would not be safe.
 fn refuse(message: String) -> anyhow::Error {
-    usage(message).into()
+    usage(message)
 }

@@ -39,8 +39,8 @@ impl Users {
         Self { place, store, open: Mutex::default() }
     }
 
-    /// Returns a principal's user. Whoever runs the server has the sessions of the command line,
-    /// which have no owner.
+    /// Returns a principal's user. The one who runs the server has the sessions of the command
+    /// line, which have no owner.
     pub(super) fn of(&self, principal: &Principal, source: Source) -> Arc<User> {
         let own = rustix::process::geteuid().as_raw();
         let owner = (source != Source::Unix(own)).then(|| principal.owner());
@@ -69,7 +69,14 @@ impl Users {
         };
         let extensions = Extensions::new(settings, options, environment);
         let app = wiring::wire_to(store, settings, options, extensions.tool_providers());
-        let services = Services::new(&app, settings.clone(), options, environment, extensions);
+        let services = Services::new(
+            app.runtime.clone(),
+            app.catalog.clone(),
+            settings.clone(),
+            options,
+            environment,
+            extensions,
+        );
         User {
             options: wiring::acp_options(options, cwd, Protocol::Auto, Events::Auto, services),
             app,

@@ -12,7 +12,7 @@ mod trust;
 use crate::mcp::DirectServers;
 use crate::{
     doctor, environment::Environment, extensions::Extensions, options::Options,
-    redacting_writer::RedactingWriter, secrets::Values, sessions::transfer, settings::Settings, wiring::App,
+    redacting_writer::RedactingWriter, secrets::Values, sessions::transfer, settings::Settings,
 };
 use acp::native::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListMemories,
@@ -39,19 +39,20 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    /// Creates the services of a runtime.
+    /// Creates the services of a runtime with these models.
     pub(crate) fn new(
-        app: &App,
+        runtime: Arc<Runtime>,
+        catalog: Arc<Catalog>,
         settings: Arc<Settings>,
         options: &Options,
         environment: &Environment,
         extensions: Extensions,
     ) -> Self {
         Self {
-            runtime: app.runtime.clone(),
+            runtime,
             settings,
             options: options.clone(),
-            catalog: app.catalog.clone(),
+            catalog,
             environment: environment.clone(),
             extensions,
             writing: tokio::sync::Mutex::default(),
