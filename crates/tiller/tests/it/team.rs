@@ -220,3 +220,24 @@ fn a_question_waits_for_another_client_when_the_first_is_killed() {
     });
     assert_eq!(home.read("a.txt").unwrap(), "two\n");
 }
+
+#[test]
+fn an_editor_sees_a_pause_when_the_server_is_killed_and_started_again() {
+    let home = Home::new();
+    let server = Server::start(&home, &["--permission-mode", "argus"]);
+    let mut client = Client::connect(&home, None);
+    let project = json!({ "cwd": home.project(), "mcpServers": [] });
+    let session = client.request("session/new", project).unwrap()["sessionId"].clone();
+    let session = session.as_str().unwrap();
+    client.request("session/prompt", prompt(session, "help")).unwrap();
+    let open = client.start("session/prompt", prompt(session, "create a.txt with x"));
+    client.until(|message| message["method"] == "session/request_permission");
+    drop(server);
+    let _server = Server::start(&home, &["--permission-mode", "argus"]);
+    let answer = client.until(|message| message["id"] == open && message.get("method").is_none());
+    assert_eq!(answer["error"]["data"]["reason"], "owner_lost");
+    // Neither the editor nor its user opens anything again.
+    client.request("session/prompt", prompt(session, "help")).unwrap();
+    let listed = client.request("session/list", json!({})).unwrap();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+}
