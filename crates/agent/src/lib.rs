@@ -25,7 +25,7 @@ mod log;
 mod memories;
 mod model;
 mod policy;
-mod principal;
+pub mod principal;
 mod prompt;
 mod repair;
 mod runtime;
@@ -102,7 +102,7 @@ pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
     check_tool_pattern, rules_that_allow, tool_names,
 };
-pub use principal::{Principal, Scope, Scopes, UnknownScope};
+pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
 pub use prompt::{ShownProject, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};
@@ -123,7 +123,6 @@ pub use store::memories::{
     Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery,
     MemoryScope, MemoryTimes, NewMemory, NotAMemoryId, PINNED_WEIGHT, Stored, memory_keys,
 };
-pub use store::owner::Owner;
 pub use store::scoped::scoped;
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{

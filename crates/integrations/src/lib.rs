@@ -23,6 +23,7 @@ mod builtin;
 mod caller;
 mod catalogue;
 mod client;
+mod document;
 mod gates;
 mod guard;
 mod integration;
@@ -48,6 +49,7 @@ pub use builtin::built_in;
 pub use caller::{Call, CallError, Caller};
 pub use catalogue::Catalogue;
 pub use client::{Client, ClientFactory, Network};
+pub use document::get_document;
 pub use gates::{Blocked, Gates, Permission, Permissions, Switches};
 pub use guard::AddressGuard;
 pub use integration::{

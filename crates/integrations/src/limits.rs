@@ -90,3 +90,6 @@ pub(crate) const QUERY_CHARS: usize = 400;
 pub(crate) const DOMAINS: usize = 20;
 /// Characters of a search result's excerpt.
 pub(crate) const SNIPPET_CHARS: usize = 500;
+
+/// The timeout for getting a small document.
+pub(crate) const SMALL_DOCUMENT: Duration = Duration::from_secs(10);

@@ -80,7 +80,7 @@ fn parsed(url: &str, is_local: bool) -> Result<Url, ReleaseError> {
     }
 }
 
-async fn get(
+pub(crate) async fn get(
     clients: &ClientFactory,
     url: &Url,
     network: Network,
@@ -95,7 +95,7 @@ async fn get(
     }
 }
 
-async fn read(
+pub(crate) async fn read(
     response: Response,
     url: &Url,
     limit: usize,
@@ -112,7 +112,7 @@ async fn read(
     }
 }
 
-fn unreachable(url: &Url, why: &str) -> ReleaseError {
+pub(crate) fn unreachable(url: &Url, why: &str) -> ReleaseError {
     ReleaseError::Unreachable { url: shown(url), why: agent::one_line(why) }
 }
 

@@ -193,7 +193,9 @@ fn is_key(word: &str) -> bool {
     // A three-part token whose first part is a base64url-encoded JSON object (JWT).
     let parts: Vec<_> = word.split('.').collect();
     let token = word.starts_with("eyJ") && parts.len() == 3 && parts.iter().all(|part| part.len() >= 10);
-    token || BEGINNINGS.iter().any(begins)
+    // A token of this program's server, which always has this length.
+    let own = word.strip_prefix("tlr_").is_some_and(|rest| rest.len() == 43);
+    token || own || BEGINNINGS.iter().any(begins)
 }
 
 /// Finds the text between the first `:` and the `@` in the authority of a URL.
@@ -227,11 +229,14 @@ mod tests {
 
     #[test]
     fn s26_secrets_are_recognised_by_their_form() {
+        let own = "tlr_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ";
         let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghij";
         for (text, expected) in [
             ("key sk-0123456789abcdefghijkl.", vec!["sk-0123456789abcdefghijkl"]),
             ("'ghp_0123456789abcdefghijABCDEFGHIJ'", vec!["ghp_0123456789abcdefghijABCDEFGHIJ"]),
             ("AKIAIOSFODNN7EXAMPLE", vec!["AKIAIOSFODNN7EXAMPLE"]),
+            (own, vec![own]),
+            (&own[..46], vec![]),
             (jwt, vec![jwt]),
             ("postgres://me:pa:ss@host/db and http://x@y", vec!["pa:ss"]),
             ("-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----", vec!["\nMII\n"]),

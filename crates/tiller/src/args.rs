@@ -25,6 +25,7 @@ mod setup;
 mod skills;
 mod spelling;
 mod store;
+mod token;
 mod update;
 mod web;
 mod words;
@@ -56,6 +57,7 @@ pub(crate) use settings::{SettingsCommand, SettingsFileChoice, SettingsFrom, Set
 pub(crate) use setup::SetupArgs;
 pub(crate) use skills::SkillsCommand;
 pub(crate) use store::{MigrateArgs, StoreArgs, StoreCommand};
+pub(crate) use token::{Lifetime, TokenCommand};
 pub(crate) use update::UpdateArgs;
 pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
 
@@ -147,6 +149,9 @@ pub(crate) enum Command {
     /// List, store and remove keys and other secrets.
     #[command(subcommand)]
     Secrets(SecretsCommand),
+    /// Create, list and revoke the tokens of `tiller serve`.
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Check the environment and the configuration.
     Doctor(DoctorArgs),
     /// Show what a project brings along, and trust it.

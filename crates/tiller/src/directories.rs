@@ -40,14 +40,19 @@ pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Resul
     })
 }
 
-/// The path of the file of the server's tokens in a data directory.
-pub(crate) fn tokens_file(data: &AbsPath) -> AbsPath {
-    data.join("tokens.toml")
+/// The path of the directory of the server's audit in a data directory.
+pub(crate) fn audit_directory(data: &AbsPath) -> AbsPath {
+    data.join("audit")
 }
 
 /// The path of the session database in a data directory.
 pub(crate) fn sessions_file(data: &AbsPath) -> AbsPath {
     data.join("sessions.db")
+}
+
+/// The path of the file of the server's tokens in a data directory.
+pub(crate) fn tokens_file(data: &AbsPath) -> AbsPath {
+    data.join("tokens.toml")
 }
 
 #[cfg(test)]

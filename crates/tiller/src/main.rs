@@ -68,6 +68,7 @@ mod stored_keys;
 mod streams;
 mod table;
 mod themes;
+mod token;
 mod trust;
 mod update;
 mod web;

@@ -27,7 +27,7 @@ use crate::{
     settings::{Settings, Snapshot},
     signals, skills,
     streams::{self, StdoutError},
-    trust, update, web,
+    token, trust, update, web,
     wiring::{self, App, SessionStorage},
 };
 use agent::{PermissionMode, ToolProviders};
@@ -195,6 +195,10 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
         Some(Command::Providers(command)) => setting_up::providers(console, environment, command).await,
         Some(Command::Auth(command)) => setting_up::auth(console, environment, command).await,
         Some(Command::Secrets(command)) => setting_up::secrets(console, environment, command).await,
+        Some(Command::Token(command)) => {
+            let Machine { system, directories, .. } = machine(environment)?;
+            token::run(console, system, &directories, command).await
+        }
         Some(Command::Schema(SchemaCommand::Native)) => {
             streams::stdout().write_all(acp::native::SCHEMA.as_bytes())?;
             Ok(Exit::Ok)

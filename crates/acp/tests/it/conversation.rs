@@ -306,6 +306,9 @@ async fn a_client_that_stops_reading_delays_nothing_else() {
 
 #[tokio::test]
 async fn the_end_of_the_input_cancels_running_turns() {
+    if crate::transport::is_http() {
+        return;
+    }
     let script = EditorScript::default().fault("session/request_permission", Fault::Silence);
     let first = stage(script, [write()]);
     let session = first.editor.session("/w").await;
@@ -377,6 +380,9 @@ async fn a_cancelled_command_is_released_before_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_input_in_a_command_leaves_nothing_running() {
+    if crate::transport::is_http() {
+        return;
+    }
     let script = EditorScript::default().permissions([Answer::Select("allow_once")]);
     let stage = stage(script, [bash("serve")]);
     stage.disk.on_command("serve", |_| system::fake::Script::hangs());
@@ -424,6 +430,9 @@ async fn queued_prompts_are_answered_in_order() {
 
 #[tokio::test]
 async fn an_output_that_is_closed_ends_the_connection() {
+    if crate::transport::is_http() {
+        return;
+    }
     let stage = stage(EditorScript::default(), [Reply::Hang(vec![ModelEvent::Text("x".to_owned())])]);
     let session = stage.editor.session("/w").await;
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});

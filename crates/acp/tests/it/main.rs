@@ -13,6 +13,7 @@ mod delegated;
 mod displayed_content;
 mod golden;
 mod hostile;
+mod http_client;
 mod ide;
 mod inputs;
 mod kosmokrator;

@@ -20,6 +20,8 @@ pub(crate) fn connect(runtime: Arc<Runtime>, options: AcpOptions, script: Editor
     match std::env::var("TILLER_TEST_TRANSPORT").as_deref() {
         Err(_) | Ok("pipe") => Editor::connect(runtime, options, script),
         Ok("websocket") => over_websocket(runtime, options, script),
+        Ok("http1") => over_http(runtime, options, script, false),
+        Ok("http2") => over_http(runtime, options, script, true),
         Ok("unix") => over_unix(runtime, options, script),
         Ok(other) => panic!("unknown transport {other}"),
     }
@@ -68,6 +70,17 @@ fn over_websocket(runtime: Arc<Runtime>, options: AcpOptions, script: EditorScri
     bridged(script, async move { dial as Arc<dyn Dial> })
 }
 
+fn over_http(runtime: Arc<Runtime>, options: AcpOptions, script: EditorScript, two: bool) -> Editor {
+    let dial = Arc::new(DialPipe(Arc::new(server(runtime, options))));
+    let (writer, from_editor) = tokio::io::duplex(64 * 1024);
+    let (to_editor, reader) = tokio::io::duplex(64 * 1024);
+    let served = tokio::spawn(async move {
+        crate::http_client::carry(dial, two, from_editor, to_editor).await;
+        Ok(())
+    });
+    Editor::served(reader, writer, script, served)
+}
+
 fn over_unix(runtime: Arc<Runtime>, options: AcpOptions, script: EditorScript) -> Editor {
     bridged(script, async move {
         let directory = system::TemporaryDirectory::new().unwrap();
@@ -106,4 +119,10 @@ fn bridged(script: EditorScript, dial: impl Future<Output = Arc<dyn Dial>> + Sen
 /// Whether conversations are over a pipe. Tests of what only a pipe does begin with it.
 pub(crate) fn is_pipe() -> bool {
     matches!(std::env::var("TILLER_TEST_TRANSPORT").as_deref(), Err(_) | Ok("pipe"))
+}
+
+/// Whether every message is a request of its own: there is no end of the input, nothing comes before
+/// `initialize`, and the test's client reads all the time.
+pub(crate) fn is_http() -> bool {
+    matches!(std::env::var("TILLER_TEST_TRANSPORT").as_deref(), Ok("http1" | "http2"))
 }

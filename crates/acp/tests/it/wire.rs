@@ -48,6 +48,9 @@ async fn an_unknown_version_is_served_as_version_1() {
 
 #[tokio::test]
 async fn nothing_works_before_initialize_and_a_second_one_is_refused() {
+    if crate::transport::is_http() {
+        return;
+    }
     let stage = stage(EditorScript::default(), []);
     let (code, message) = stage.editor.error("session/new", json!({"cwd": "/w"})).await;
     assert_eq!(code, -32600);
@@ -60,6 +63,9 @@ async fn nothing_works_before_initialize_and_a_second_one_is_refused() {
 
 #[tokio::test]
 async fn bad_lines_are_answered_and_the_connection_lives() {
+    if crate::transport::is_http() {
+        return;
+    }
     let stage = stage_with(Default::default(), EditorScript::default(), [], |options| {
         options.bounds.line_bytes = 100_000
     });
@@ -98,6 +104,9 @@ async fn bad_lines_are_answered_and_the_connection_lives() {
 
 #[tokio::test]
 async fn an_error_has_the_id_of_its_line_if_readable() {
+    if crate::transport::is_http() {
+        return;
+    }
     let scripts = [EditorScript::default(), EditorScript::v2()];
     for script in scripts {
         let stage = stage_with(Default::default(), script, [], |options| options.bounds.line_bytes = 100_000);
@@ -189,6 +198,9 @@ async fn the_internal_method_for_bad_lines_cannot_be_called() {
 
 #[tokio::test]
 async fn ids_are_echoed_unchanged() {
+    if crate::transport::is_http() {
+        return;
+    }
     let stage = stage(EditorScript::default(), []);
     for id in ["\"text\"", "9007199254740993", "-5"] {
         let seen = stage.editor.log().len();

@@ -1,9 +1,13 @@
 //! Who asks for something: the person or program behind a connection.
 
+mod may;
+mod operation;
+mod owner;
 mod scopes;
 
-use crate::Owner;
-
+pub use may::{Decision, may};
+pub use operation::Operation;
+pub use owner::Owner;
 pub use scopes::{Scope, Scopes, UnknownScope};
 
 /// The person or program that a connection was authenticated as.

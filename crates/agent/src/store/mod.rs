@@ -1,7 +1,6 @@
 //! The interface to session storage: an append-only event log per session.
 
 pub(crate) mod memories;
-pub(crate) mod owner;
 pub(crate) mod scoped;
 pub(crate) mod search;
 pub(crate) mod timed;

@@ -8,6 +8,7 @@ use agent::{Principal, Scope};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use std::{
+    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -20,6 +21,8 @@ pub struct Credentials {
     bearer: Option<Arc<dyn BearerVerifier>>,
     clock: Clock,
     throttle: Mutex<Throttle>,
+    /// The hour for which the use of each token was recorded last, or could not be.
+    noted: Mutex<HashMap<String, Timestamp>>,
 }
 
 /// Checks bearer credentials that are not static tokens, such as those of an identity provider.
@@ -52,7 +55,7 @@ pub enum Refusal {
 impl Credentials {
     /// Accepts the tokens of a store.
     pub fn new(tokens: Arc<dyn TokenStore>, clock: Clock) -> Self {
-        Self { tokens, bearer: None, clock, throttle: Mutex::default() }
+        Self { tokens, bearer: None, clock, throttle: Mutex::default(), noted: Mutex::default() }
     }
 
     /// Accepts the credentials of a verifier too.
@@ -137,16 +140,23 @@ impl Credentials {
         Ok(Principal { tenant: row.tenant, user: row.user, credential: row.id, scopes: row.scopes })
     }
 
-    /// Records the hour of the use, once an hour. A store that cannot be written does not keep
-    /// anyone out.
+    /// Records the hour of the use, once an hour. A store that cannot be written keeps no one out,
+    /// and is reported once an hour for each token.
     async fn note_use(&self, row: &TokenRow, now: Timestamp) {
         let second = now.as_second();
         let Ok(hour) = Timestamp::from_second(second - second.rem_euclid(60 * 60)) else { return };
-        if row.last_used.is_none_or(|last| last < hour)
-            && let Err(error) = self.tokens.note_use(&row.id, hour).await
-        {
+        let is_known = |noted: Option<Timestamp>| noted.is_some_and(|noted| hour <= noted);
+        if is_known(row.last_used) || is_known(self.noted().insert(row.id.clone(), hour)) {
+            return;
+        }
+        if let Err(error) = self.tokens.note_use(&row.id, hour).await {
             tracing::warn!("the use of the token {} is not recorded: {error}", row.id);
         }
+    }
+
+    /// It has only ids of valid tokens, so it is as small as the store.
+    fn noted(&self) -> MutexGuard<'_, HashMap<String, Timestamp>> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn throttle(&self) -> MutexGuard<'_, Throttle> {

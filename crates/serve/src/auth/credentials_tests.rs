@@ -11,6 +11,9 @@ use std::{
 struct MemoryTokens {
     rows: Mutex<Vec<TokenRow>>,
     fails: AtomicBool,
+    /// Whether uses cannot be recorded, and how often that was tried.
+    is_read_only: AtomicBool,
+    writes: AtomicI64,
 }
 
 impl MemoryTokens {
@@ -51,6 +54,10 @@ impl TokenStore for MemoryTokens {
     }
 
     async fn note_use(&self, id: &str, hour: Timestamp) -> Result<(), TokenStoreError> {
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        if self.is_read_only.load(Ordering::SeqCst) {
+            return Err(TokenStoreError::Other("it is read-only".to_owned()));
+        }
         let mut rows = self.rows()?;
         rows.iter_mut().filter(|row| row.id == id).for_each(|row| row.last_used = Some(hour));
         Ok(())
@@ -112,6 +119,22 @@ async fn a_token_authenticates_its_user_and_its_use_is_recorded_to_the_hour() {
     assert_eq!(Credentials::require(&principal, Scope::Connect), Ok(()));
     let refused = Credentials::require(&principal, Scope::Admin);
     assert_eq!(refused, Err(AuthFailure::Forbidden { scope: Scope::Admin }));
+}
+
+#[tokio::test]
+async fn a_use_that_cannot_be_recorded_keeps_no_one_out_and_is_tried_once_an_hour() {
+    let server = Server::with_token(None).await;
+    server.tokens.is_read_only.store(true, Ordering::SeqCst);
+    for _ in 0..20 {
+        server.ask(&server.header()).await.unwrap();
+    }
+    assert_eq!(server.tokens.writes.load(Ordering::SeqCst), 1);
+    server.seconds.fetch_add(3_600, Ordering::SeqCst);
+    server.tokens.is_read_only.store(false, Ordering::SeqCst);
+    for _ in 0..20 {
+        server.ask(&server.header()).await.unwrap();
+    }
+    assert_eq!(server.tokens.writes.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

@@ -49,3 +49,25 @@ pub(super) const TICKET_LIFETIME: Duration = Duration::from_secs(30);
 pub(super) const TICKETS_PER_USER: usize = 16;
 /// The unused tickets of a node.
 pub(super) const TICKETS: usize = 4096;
+
+/// The maximum length of one text of an audit record in bytes.
+pub(super) const AUDIT_TEXT_BYTES: usize = 256;
+/// The maximum length of a line of the audit in bytes; a longer one is not read.
+pub(super) const AUDIT_LINE_BYTES: usize = 16 * 1024;
+/// The maximum number of audit records that are read at once.
+pub(super) const AUDIT_RECORDS: usize = 100_000;
+
+/// How far the clock of an issuer may be off.
+pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(60);
+/// How long keys of an issuer are used while it does not answer.
+pub(super) const KEYS_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The age at which keys of an issuer are fetched again, so that withdrawn ones are dropped.
+pub(super) const KEYS_RENEWED: Duration = Duration::from_secs(60 * 60);
+/// The shortest time between two requests for the keys of an issuer.
+pub(super) const KEYS_INTERVAL: Duration = Duration::from_secs(30);
+/// The timeout for both documents of an issuer.
+pub(super) const KEYS_TIMEOUT: Duration = Duration::from_secs(10);
+/// The maximum size of a document of an issuer in bytes.
+pub(super) const KEYS_BYTES: usize = 256 * 1024;
+/// The maximum number of keys of an issuer.
+pub(super) const KEYS: usize = 64;

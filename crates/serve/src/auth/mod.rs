@@ -6,6 +6,7 @@
 //! Architecture Invariant: no credential is in a `Debug` output, an error, a log line or the audit.
 //! A value that is secret has a type of its own, which prints as `..`.
 
+mod audit;
 mod bearer;
 mod clock;
 mod credential_id;
@@ -14,6 +15,8 @@ mod digest;
 mod failure;
 mod limits;
 mod live;
+mod oidc;
+mod quota;
 mod source;
 mod throttle;
 mod ticket;
@@ -22,6 +25,7 @@ mod token_document;
 mod token_file;
 mod token_store;
 
+pub use audit::{Audit, AuditError, AuditEvent, AuditRecord, AuditReport, AuditedPrincipal, FileAudit};
 pub use bearer::{Bearer, BearerError};
 pub use clock::{Clock, wall_clock};
 pub use credential_id::CredentialId;
@@ -29,6 +33,10 @@ pub use credentials::{BearerVerifier, Credentials, Refusal, Verified};
 pub use digest::Digest;
 pub use failure::{AuthFailure, Problem};
 pub use live::Ended;
+pub use oidc::{
+    Fetch, FetchError, GroupScopes, IssuerUrlError, OidcClaims, OidcOptions, OidcVerifier, TenantRule,
+};
+pub use quota::{Level, Permit, Quota, QuotaExceeded, QuotaLimits, Quotas, TurnPermit, WaitingTurn};
 pub use source::Source;
 pub use ticket::{Ticket, TicketError, Tickets};
 pub use token::{NotAToken, Token};

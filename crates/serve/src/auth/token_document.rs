@@ -1,6 +1,6 @@
 //! The text of the token file. Comments and keys of other versions are kept.
 
-use super::{Digest, Revocation, TokenRow, limits};
+use super::{Digest, Revocation, TokenRow, limits, token_store::is_identity};
 use agent::{Scope, Scopes};
 use jiff::Timestamp;
 use toml_edit::{Array, ArrayOfTables, Datetime, DocumentMut, Item, Table, value};
@@ -116,6 +116,8 @@ fn row(table: &Table) -> Result<TokenRow, String> {
     let wrong =
         |key: &str| format!("`{key}` of the token {id} cannot be read; correct it, or remove the token");
     let string = |key: &str| text(table, key).map(str::to_owned).ok_or_else(|| wrong(key));
+    let identity =
+        |key: &str| string(key).and_then(|text| is_identity(&text).then_some(text).ok_or_else(|| wrong(key)));
     let moment = |key: &str| match table.get(key) {
         None => Ok(None),
         Some(item) => {
@@ -129,8 +131,8 @@ fn row(table: &Table) -> Result<TokenRow, String> {
     });
     Ok(TokenRow {
         name: string("name")?,
-        tenant: string("tenant")?,
-        user: string("user")?,
+        tenant: identity("tenant")?,
+        user: identity("user")?,
         scopes: scopes(table).map_err(|problem| format!("{}: {problem}", wrong("scopes")))?,
         created: moment("created")?.ok_or_else(|| wrong("created"))?,
         expires: moment("expires")?,
@@ -233,6 +235,7 @@ mod tests {
             (&good.replace("expires = ", "expires = 3 #"), "`expires` of the token tok_1"),
             (&good.replace("expires = ", "expires = 2026-01-01 #"), "`expires` of the token tok_1"),
             (&good.replace("id = ", "ident = "), "no `id`"),
+            (&good.replace("\"ada\"", "\"../ada\""), "`user` of the token tok_1"),
         ] {
             let error = TokenDocument::parse(text).and_then(|document| document.rows()).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -63,7 +63,7 @@ pub enum BadToken {
     Name,
     /// The name of a user or tenant has characters that are not allowed.
     #[error(
-        "{what} {value:?} is not used: it takes 1 to {} of the characters a-z A-Z 0-9 . _ @ + -",
+        "{what} {value:?} is not used: it takes 1 to {} of the characters a-z A-Z 0-9 . _ @ + - and begins with neither . nor -",
         limits::IDENTITY_BYTES
     )]
     Identity {
@@ -122,8 +122,11 @@ impl NewToken {
     }
 }
 
-/// Whether a text can be the name of a user or a tenant.
+/// Whether a text can be the name of a user or a tenant. It can be the name of a directory then.
 pub(super) fn is_identity(text: &str) -> bool {
+    if text.starts_with(['.', '-']) {
+        return false;
+    }
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"._@+-".contains(&byte);
     (1..=limits::IDENTITY_BYTES).contains(&text.len()) && text.bytes().all(known)
 }
@@ -228,6 +231,8 @@ mod tests {
             (new("a\u{1b}[2J", "ada"), "the name"),
             (new("laptop", ""), "the user"),
             (new("laptop", "ada lovelace"), "the user"),
+            (new("laptop", ".."), "the user"),
+            (new("laptop", "-x"), "the user"),
             (NewToken { tenant: "a/b".to_owned(), ..new("laptop", "ada") }, "the tenant"),
             (NewToken { scopes: Scopes::default(), ..new("laptop", "ada") }, "scope"),
             (NewToken { expires: Some(now), ..new("laptop", "ada") }, "expired"),

@@ -45,7 +45,7 @@ use leftovers::Leftovers;
 pub use leftovers::TemporaryDirectory;
 pub use login::LoginShell;
 pub use options::LocalOptions;
-pub use private_file::{AppendFile, FileLock, read_private};
+pub use private_file::{AppendFile, FileLock, read_private, read_private_lines};
 pub use process_table::{ProcessState, ProcessTable};
 pub use program_file::{read_program, write_program};
 use sandbox::Survey;

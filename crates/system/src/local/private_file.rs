@@ -4,7 +4,7 @@ use super::read;
 use crate::{AbsPath, SystemError};
 use std::{
     fs::{File, OpenOptions, TryLockError},
-    io::{Read as _, Seek as _, SeekFrom, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
 };
 
@@ -51,6 +51,40 @@ pub fn read_private(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
     match bytes.len() as u64 > limit {
         true => Err(SystemError::TooLarge { path: path.clone(), size, limit }),
         false => Ok(bytes),
+    }
+}
+
+/// Reads a file of any size line by line, and refuses one that another user can read or write.
+/// `each` gets a line without its line break, and whether it is whole: a longer one than `longest`
+/// bytes is cut. It ends the reading by returning `false`. Blocks.
+///
+/// # Errors
+/// Those of [`read_private`].
+pub fn read_private_lines(
+    path: &AbsPath,
+    longest: usize,
+    mut each: impl FnMut(&[u8], bool) -> bool,
+) -> Result<(), SystemError> {
+    let (file, _) = read::open(path, None)?;
+    expect_private(path, &file)?;
+    let fail = |source| SystemError::from_io("read", path, source);
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // The bytes of a line, its line break, and one more by which a longer one is known.
+        let most = longest as u64 + 1;
+        if reader.by_ref().take(most).read_until(b'\n', &mut line).map_err(fail)? == 0 {
+            return Ok(());
+        }
+        let is_whole = line.pop_if(|last| *last == b'\n').is_some() || line.len() <= longest;
+        if !is_whole {
+            line.truncate(longest);
+            reader.skip_until(b'\n').map_err(fail)?;
+        }
+        if !each(&line, is_whole) {
+            return Ok(());
+        }
     }
 }
 
@@ -182,6 +216,14 @@ mod tests {
         let mut other = AppendFile::open(&path).unwrap();
         other.append(b"three\n", false).unwrap();
         assert_eq!(fs::read_to_string(path.as_std()).unwrap(), "one\ntw\nthree\n");
+        let mut lines = Vec::new();
+        let mut each = |line: &[u8], whole| {
+            lines.push((String::from_utf8_lossy(line).into_owned(), whole));
+            lines.len() < 3
+        };
+        read_private_lines(&path, 3, &mut each).unwrap();
+        let cut = |line: &str, whole| (line.to_owned(), whole);
+        assert_eq!(lines, [cut("one", true), cut("tw", true), cut("thr", false)]);
         fs::remove_file(path.as_std()).unwrap();
         assert!(!log.is_in_place());
         std::os::unix::fs::symlink("/etc/hostname", path.as_std()).unwrap();

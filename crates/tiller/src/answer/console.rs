@@ -102,6 +102,26 @@ impl Console {
         Ok(exit)
     }
 
+    /// Prints the answer of a command that makes a secret, which is shown this once: the field
+    /// `name` of the object for programs, and for people alone on standard output, so that a pipe
+    /// gets nothing else. The text is a note then.
+    pub(crate) fn print_secret(&self, answer: Answer, name: &str, secret: &str) -> Result<Exit> {
+        let exit = answer.exit();
+        let line = match self.json {
+            true => {
+                let mut object = self.redactor.redact_value(answer.into_json());
+                object[name] = Value::from(secret);
+                agent::escaped_json(&object.to_string())
+            }
+            false => {
+                self.note(answer.text().trim_end());
+                secret.to_owned()
+            }
+        };
+        streams::stdout().write_all(format!("{line}\n").as_bytes())?;
+        Ok(exit)
+    }
+
     /// Prints the answer of a command that failed and has a result all the same: one object for
     /// programs. For people the failure is printed at the end of the process.
     pub(crate) fn print_failed(&self, answer: Answer, error: anyhow::Error) -> Result<Exit> {

@@ -66,6 +66,9 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<SecretChange>("secrets set"),
     described::<SecretChange>("secrets unset"),
     described::<SecretStatus>("secrets status"),
+    described::<crate::token::CreatedToken>("token create"),
+    described::<crate::token::TokenList>("token list"),
+    described::<crate::token::TokenInfo>("token revoke"),
     described::<SetupAnswer>("setup"),
     described::<Forgotten>("setup --forget"),
     described::<DoctorReport>("doctor"),
@@ -250,6 +253,8 @@ mod tests {
     /// Commands whose stdout is not an answer, with the reason.
     const OTHERS: &[(&str, &str)] = &[
         ("acp", "stdout has the messages of the protocol"),
+        ("connect", "stdout has the messages of the protocol"),
+        ("serve", "it serves until it is stopped; stdout stays empty"),
         ("mcp serve", "stdout has the messages of the protocol"),
         ("demo", "stdout has the messages between the editor and the agent"),
         ("config schema", "prints a JSON Schema, which is one object"),

@@ -19,7 +19,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
             "tiller serve --listen tcp:127.0.0.1:7000 --behind-proxy 127.0.0.1/32",
         ],
     ),
-    ("tiller connect", &["tiller connect", "TILLER_TOKEN=tlr_… tiller connect wss://agents.example"]),
+    ("tiller connect", &["tiller connect", "tiller connect wss://agents.example"]),
     ("tiller demo", &["tiller demo", "tiller demo --project . --prompt 'show README.md lines 1-5'"]),
     ("tiller sessions list", &["tiller sessions list --cwd . --json"]),
     ("tiller sessions show", &["tiller sessions show ID"]),
@@ -121,6 +121,16 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("tiller secrets unset", &["tiller secrets unset provider.openai.api_key"]),
     ("tiller secrets status", &["tiller secrets status"]),
+    (
+        "tiller token create",
+        &[
+            "tiller token create laptop --user ada",
+            "tiller token create ci --user build --scopes connect,session:create --expires 7d",
+            "tiller token create phone --user ada --json > token.json",
+        ],
+    ),
+    ("tiller token list", &["tiller token list --json"]),
+    ("tiller token revoke", &["tiller token revoke ID", "tiller token revoke ID --stop"]),
     ("tiller models", &["tiller models --json"]),
     ("tiller models refresh", &["tiller models refresh", "tiller models refresh --from models.json"]),
     (

@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "models",
             "auth",
             "secrets",
+            "token",
             "settings",
             "config",
             "install",

@@ -5,10 +5,12 @@ use super::checks::{
 };
 use super::{InProject, Key, Value, ValueError};
 use crate::limits::HOOK_TIMEOUT_MAX;
-use crate::options::{AskLoginShell, EnterChoice, Network, ScreenChoice, SearchChoice, Terminal, Tools};
+use crate::options::{
+    AskLoginShell, EnterChoice, Network, OidcSettings, ScreenChoice, SearchChoice, Terminal, Tools,
+};
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
-use agent::{Answer, CallsAsText, HookEvent, ToolProfile, check_tool_name, check_tool_pattern};
+use agent::{Answer, CallsAsText, HookEvent, Scope, ToolProfile, check_tool_name, check_tool_pattern};
 use std::time::Duration;
 use system::SandboxLevel;
 
@@ -337,6 +339,52 @@ pub(crate) const KEYS: &[Key] = &[
         name: "serve.linger",
         in_project: InProject::Never(SERVE),
         set: |o, _, v| Ok(o.serve.linger = v.seconds()?),
+    },
+    Key {
+        name: "serve.oidc.issuer",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.oidc_mut().issuer = Some(v.text()?)),
+    },
+    Key {
+        name: "serve.oidc.audience",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.oidc_mut().audience = Some(v.text()?)),
+    },
+    Key {
+        name: "serve.oidc.user_claim",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.oidc_mut().user_claim = v.text()?),
+    },
+    Key {
+        name: "serve.oidc.tenant_claim",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.oidc_mut().tenant_claim = Some(v.text()?)),
+    },
+    Key {
+        name: "serve.oidc.groups_claim",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.oidc_mut().groups_claim = v.text()?),
+    },
+    Key {
+        name: "serve.oidc.groups",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| {
+            let groups = v.texts()?.into_iter().map(|text| OidcSettings::group(&text));
+            Ok(o.serve.oidc_mut().groups = groups.collect::<Result<_, _>>().map_err(ValueError::invalid)?)
+        },
+    },
+    Key {
+        name: "serve.oidc.scopes",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| {
+            let scopes = v.texts()?.into_iter().map(|name| name.parse::<Scope>());
+            Ok(o.serve.oidc_mut().scopes = scopes.collect::<Result<_, _>>().map_err(ValueError::invalid)?)
+        },
+    },
+    Key {
+        name: "serve.oidc.local",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.oidc_mut().is_local = v.flag()?),
     },
     Key {
         name: "hooks.NAME.on",

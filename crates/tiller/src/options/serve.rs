@@ -1,6 +1,8 @@
 //! Options of the server.
 
 use crate::limits::SERVE_LINGER;
+use ::serve::auth::GroupScopes;
+use agent::{Scope, Scopes};
 use std::time::Duration;
 
 /// How `tiller serve` is reached, and what becomes of sessions without a client.
@@ -25,6 +27,44 @@ pub(crate) struct ServeSettings {
     pub(crate) resume_grace: Duration,
     /// How long a session with neither a client nor a turn stays open.
     pub(crate) linger: Duration,
+    /// The identity provider whose tokens are accepted.
+    oidc: OidcSettings,
+}
+
+/// The identity provider whose tokens are accepted, and what they mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OidcSettings {
+    /// Its URL; none is accepted without one.
+    pub(crate) issuer: Option<String>,
+    /// The id of this server there.
+    pub(crate) audience: Option<String>,
+    /// The claim that names the user.
+    pub(crate) user_claim: String,
+    /// The claim that names the tenant; all users are of one tenant without it.
+    pub(crate) tenant_claim: Option<String>,
+    /// The claim that names the groups.
+    pub(crate) groups_claim: String,
+    /// What each group permits.
+    pub(crate) groups: Vec<GroupScopes>,
+    /// What every user may do.
+    pub(crate) scopes: Scopes,
+    /// Whether the provider may be on this machine or in a private network.
+    pub(crate) is_local: bool,
+}
+
+impl Default for OidcSettings {
+    fn default() -> Self {
+        Self {
+            issuer: None,
+            audience: None,
+            user_claim: "sub".to_owned(),
+            tenant_claim: None,
+            groups_claim: "groups".to_owned(),
+            groups: Vec::new(),
+            scopes: Scopes::default(),
+            is_local: false,
+        }
+    }
 }
 
 impl Default for ServeSettings {
@@ -40,6 +80,55 @@ impl Default for ServeSettings {
             turns_go_on: true,
             resume_grace: ::serve::limits::RESUME_GRACE,
             linger: SERVE_LINGER,
+            oidc: OidcSettings::default(),
+        }
+    }
+}
+
+impl ServeSettings {
+    /// The identity provider whose tokens are accepted.
+    pub(crate) fn oidc(&self) -> &OidcSettings {
+        &self.oidc
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn oidc_mut(&mut self) -> &mut OidcSettings {
+        &mut self.oidc
+    }
+}
+
+impl OidcSettings {
+    /// Reads the scopes of a group, written as `GROUP=scope,scope`.
+    ///
+    /// # Errors
+    /// If there is no `=`, no group or no scope, or a scope is unknown.
+    pub(crate) fn group(text: &str) -> Result<GroupScopes, String> {
+        // The name of a group may contain an equals sign, as in LDAP.
+        let (group, scopes) = text
+            .rsplit_once('=')
+            .filter(|(group, _)| !group.is_empty())
+            .ok_or_else(|| format!("{text:?} is not GROUP=SCOPE,SCOPE, such as admins=connect,admin"))?;
+        let scopes = scopes.split(',').map(|name| name.trim().parse::<Scope>());
+        let scopes: Scopes = scopes.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        Ok(GroupScopes { group: group.to_owned(), scopes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_written_with_its_scopes() {
+        let scopes = |scopes: &[Scope]| scopes.iter().copied().collect::<Scopes>();
+        let admins = OidcSettings::group("admins=connect, admin").unwrap();
+        assert_eq!(
+            (admins.group.as_str(), admins.scopes),
+            ("admins", scopes(&[Scope::Connect, Scope::Admin]))
+        );
+        assert_eq!(OidcSettings::group("cn=dev,dc=x=session:read").unwrap().group, "cn=dev,dc=x");
+        for bad in ["", "admins", "=admin", "admins=", "admins=fly", "admins=admin,,connect"] {
+            assert!(OidcSettings::group(bad).is_err(), "{bad}");
         }
     }
 }

@@ -61,6 +61,7 @@ pub(super) async fn check_safety(
     places: &[Place],
     settings: &ServeSettings,
     tokens: &dyn TokenStore,
+    has_identity_provider: bool,
 ) -> Result<()> {
     let mut addresses = places.iter().filter_map(|place| match place {
         Place::Tcp(address) => Some(address),
@@ -69,10 +70,10 @@ pub(super) async fn check_safety(
     let Some(first) = addresses.clone().next() else { return Ok(()) };
     let now = wall_clock()();
     let rows = tokens.list().await?;
-    if !rows.iter().any(|row| row.is_valid_at(now)) {
+    if !has_identity_provider && !rows.iter().any(|row| row.is_valid_at(now)) {
         return Err(refuse(format!(
             "not listening on tcp:{first}: there is no token, so nobody could use the server and nothing would \
-             protect it; run: tiller token create NAME --user USER"
+             protect it; run: tiller token create NAME --user USER, or set serve.oidc.issuer"
         )));
     }
     let exposed = addresses.find(|address| !address.ip().is_loopback());

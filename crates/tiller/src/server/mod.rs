@@ -3,6 +3,7 @@
 mod application;
 mod connect;
 mod listeners;
+mod oidc;
 
 pub(crate) use application::ServedProtocol;
 pub(crate) use connect::connect;
@@ -31,9 +32,14 @@ pub(crate) async fn serve(
     let tokens: Arc<dyn TokenStore> =
         Arc::new(FileTokens::new(system, wall_clock(), tokens_file(&options.directories.data)));
     let places = listeners::places(&options.serve, environment, &options.directories)?;
-    listeners::check_safety(&places, &options.serve, &*tokens).await?;
+    let identities = oidc::verifier(options.serve.oidc(), wall_clock())?;
+    listeners::check_safety(&places, &options.serve, &*tokens, identities.is_some()).await?;
     let listeners = listeners::bind(places, &options.serve).await?;
-    let access = Access::new(Arc::new(Credentials::new(tokens, wall_clock())), user_name);
+    let mut credentials = Credentials::new(tokens, wall_clock());
+    if let Some(identities) = identities {
+        credentials = credentials.with_verifier(Arc::new(identities));
+    }
+    let access = Access::new(Arc::new(credentials), user_name);
     let serve_options = ServeOptions {
         resume_grace: options.serve.resume_grace,
         unix_users: options.serve.unix_users.clone(),

@@ -4,7 +4,7 @@ use super::{SettingsContext, answer, rows, rows::SettingRow};
 use crate::{
     answer::Answer,
     config::{self, SettingState},
-    directories::sessions_file,
+    directories::{sessions_file, tokens_file},
     secrets,
     settings::Snapshot,
     table::Table,
@@ -64,6 +64,7 @@ impl SettingsContext<'_> {
             ("settings", config::user_path(own)),
             ("project settings", config::project_path(self.cwd)),
             ("secrets", secrets::path(own)),
+            ("tokens", tokens_file(&own.data)),
             ("sessions", sessions_file(&own.data)),
             ("trust", trust::path(own)),
             ("configuration", own.config.clone()),

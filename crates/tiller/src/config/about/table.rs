@@ -336,6 +336,55 @@ pub(super) const ABOUT: &[About] = &[
         text: "How long a session with neither a client nor a turn stays open, in seconds.",
     },
     About {
+        name: "serve.oidc.issuer",
+        takes: Takes::Text,
+        default: DefaultValue::Described("none"),
+        text: "The URL of an OpenID Connect provider whose tokens are accepted, exactly as in their claim \
+               `iss`.",
+    },
+    About {
+        name: "serve.oidc.audience",
+        takes: Takes::Text,
+        default: DefaultValue::Described("none"),
+        text: "The id of this server at the provider; the claim `aud` of a token must name it.",
+    },
+    About {
+        name: "serve.oidc.user_claim",
+        takes: Takes::Text,
+        default: DefaultValue::Text("sub"),
+        text: "The claim with the name of the user. An `email` must be verified.",
+    },
+    About {
+        name: "serve.oidc.tenant_claim",
+        takes: Takes::Text,
+        default: DefaultValue::Described("none; all users are of one tenant"),
+        text: "The claim with the tenant of the user.",
+    },
+    About {
+        name: "serve.oidc.groups_claim",
+        takes: Takes::Text,
+        default: DefaultValue::Text("groups"),
+        text: "The claim with the groups of the user.",
+    },
+    About {
+        name: "serve.oidc.groups",
+        takes: Takes::List(Item::Argument),
+        default: DefaultValue::EmptyList,
+        text: "What each group permits, as `GROUP=SCOPE,SCOPE`, such as `admins=connect,session:read,admin`.",
+    },
+    About {
+        name: "serve.oidc.scopes",
+        takes: Takes::List(Item::Argument),
+        default: DefaultValue::EmptyList,
+        text: "What every user of the provider may do, without a group. A user without any scope is refused.",
+    },
+    About {
+        name: "serve.oidc.local",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(false),
+        text: "Whether the provider may be on this machine or in a private network.",
+    },
+    About {
         name: "hooks.NAME.on",
         takes: Takes::Word(&["before_tool", "after_tool", "prompt", "stop"]),
         default: DefaultValue::Required,
