@@ -3,8 +3,8 @@
 //! [`SqliteStore`] implements [`agent::SessionStore`] in one file that several processes may use at
 //! the same time, and `PostgresStore` in a database that several machines use. [`Database`] is the
 //! store at an address, [`transfer`] copies sessions between two. [`examine`] and [`repair`] check
-//! a file and salvage what can be read of a damaged one. `contract` is the test suite for any store,
-//! `exported` the JSON form of events for files outside the database.
+//! a file and salvage what can be read of a damaged one. `contract` is the test suite for any
+//! store, `exported` the JSON form of events for files outside the database.
 //!
 //! Architecture Invariant: this is the only crate that knows SQL, and the only one that knows the
 //! stored form of an event (`stored`). It must never acknowledge an event that is not on disk, or
