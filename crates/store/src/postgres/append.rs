@@ -5,11 +5,13 @@
 //! the second one finds another last event and does nothing. Only then the rows tell the outcome.
 
 use super::{
-    Shared, blobs,
+    blobs,
+    column::text,
     failure::{failed, is_lost},
     lease,
     leases::Held,
     scope::Scope,
+    shared::Shared,
     transaction::{Transaction, pipelined},
 };
 use crate::{
@@ -18,7 +20,7 @@ use crate::{
     limits::{BODY_INLINE, POSTGRES_APPEND, POSTGRES_ATTEMPT, POSTGRES_RECONNECT_STEP},
 };
 use agent::{ContentHash, Effort, Lease, Mode, PermissionMode, StoreError};
-use std::{borrow::Cow, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 use tokio_postgres::types::ToSql;
 
 const APPEND: &str = "WITH fence AS (\
@@ -271,12 +273,4 @@ async fn look(
         ))),
         _ => Err(StoreError::Fenced(id.clone())),
     })
-}
-
-/// Returns a text as a column can hold it: PostgreSQL has no NUL in texts. In events it is escaped.
-pub(super) fn text(text: &str) -> Cow<'_, str> {
-    match text.contains('\0') {
-        true => Cow::Owned(text.replace('\0', "\u{fffd}")),
-        false => Cow::Borrowed(text),
-    }
 }

@@ -1,7 +1,7 @@
 //! Leases: which node may write to a session. They are in the session's row, so that an append and
 //! a takeover cannot both win.
 
-use super::{Shared, scope::Scope, transaction::Transaction};
+use super::{scope::Scope, shared::Shared, transaction::Transaction};
 use crate::limits::{ABANDONED_WAIT, POSTGRES_STATEMENT};
 use agent::{Lease, LeaseHolder, SessionId, StoreError};
 use std::{

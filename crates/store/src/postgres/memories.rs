@@ -1,6 +1,6 @@
 //! Memories in the session database, each of one user.
 
-use super::{Shared, append::text, scope::Scope, transaction::Transaction, words, write};
+use super::{column::text, scope::Scope, shared::Shared, transaction::Transaction, words, write};
 use crate::{
     clock::now,
     limits::{EXPIRED_KEPT_MS, MEMORIES_FOUND_MAX, MEMORIES_PER_SCOPE},

@@ -4,7 +4,7 @@ use super::{
     address::{Address, SCHEMA},
     failure::{cannot_connect, failed},
 };
-use crate::server::Migrated;
+use crate::server_state::Migrated;
 use agent::StoreError;
 use tokio_postgres::{Client, GenericClient};
 

@@ -6,6 +6,7 @@
 mod address;
 mod append;
 mod blobs;
+mod column;
 mod failure;
 mod lease;
 mod leases;
@@ -16,6 +17,7 @@ mod raw;
 mod read;
 mod scope;
 mod search;
+mod shared;
 mod status;
 mod transaction;
 mod words;
@@ -25,7 +27,8 @@ use crate::{
     Holder,
     changes::Prepared,
     cursor::Cursor,
-    server::{Migrated, ServerStatus},
+    raw::{Digest, RawSession},
+    server_state::{Migrated, ServerStatus},
 };
 use address::Address;
 use agent::{
@@ -33,12 +36,13 @@ use agent::{
     SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
-use deadpool_postgres::Pool;
 use failure::cannot_connect;
 use leases::Leases;
 use memories::PostgresMemories;
 use node::{About, Node};
+use raw::RawRows;
 use scope::Scope;
+use shared::Shared;
 use std::sync::Arc;
 use system::AbsPath;
 use transaction::Transaction;
@@ -55,13 +59,6 @@ pub struct PostgresStore {
     scope: Scope,
     /// Whether it is the store of one user, whatever a query names.
     is_scoped: bool,
-}
-
-/// What the scopes of a store have in common.
-struct Shared {
-    pool: Pool,
-    node: Node,
-    leases: Leases,
 }
 
 impl PostgresStore {
@@ -108,6 +105,33 @@ impl PostgresStore {
     /// checks it before each effect outside of the database.
     pub fn is_live(&self) -> bool {
         self.shared.node.is_live()
+    }
+
+    fn rows(&self) -> RawRows<'_> {
+        RawRows { shared: &self.shared, scope: &self.scope }
+    }
+
+    /// Returns the ids of all sessions of an owner; of all owners of the tenant without one.
+    pub(crate) async fn raw_ids(
+        &self,
+        owner: Option<Option<Owner>>,
+    ) -> Result<Vec<(String, Option<String>)>, StoreError> {
+        self.rows().ids(owner).await
+    }
+
+    /// Returns the digest of a session's events; `None` without the session.
+    pub(crate) async fn raw_digest(&self, id: &str) -> Result<Option<Digest>, StoreError> {
+        self.rows().digest(id).await
+    }
+
+    /// Returns a session with its rows.
+    pub(crate) async fn raw_read(&self, id: &str) -> Result<RawSession, StoreError> {
+        self.rows().read(id).await
+    }
+
+    /// Stores a session that does not exist, in one transaction, and acquires its lease.
+    pub(crate) async fn raw_write(&self, session: RawSession) -> Result<Lease, StoreError> {
+        self.rows().write(session).await
     }
 
     /// Returns the scope of what an owner names.
@@ -220,7 +244,7 @@ impl SessionStore for PostgresStore {
     }
 
     async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
-        let branch = branch.as_deref().map(append::text);
+        let branch = branch.as_deref().map(column::text);
         write::set(&self.shared, &self.scope, lease, "branch", &branch).await
     }
 

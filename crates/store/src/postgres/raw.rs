@@ -1,11 +1,11 @@
 //! Reading and writing sessions as their rows.
 
 use super::{
-    PostgresStore,
-    append::text,
     blobs,
+    column::text,
     read::body,
     scope::{Scope, owner},
+    shared::Shared,
     transaction::Transaction,
     write::add_user,
 };
@@ -18,10 +18,16 @@ use crate::{
 use agent::{ContentHash, Lease, Owner, SessionId, StoreError};
 use std::sync::Arc;
 
-impl PostgresStore {
+/// The rows of a scope.
+pub(super) struct RawRows<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) scope: &'a Scope,
+}
+
+impl RawRows<'_> {
     /// Returns the ids of all sessions of an owner, those of subagents too; of all owners of the
     /// tenant without one.
-    pub(crate) async fn raw_ids(
+    pub(super) async fn ids(
         &self,
         owner: Option<Option<Owner>>,
     ) -> Result<Vec<(String, Option<String>)>, StoreError> {
@@ -35,8 +41,8 @@ impl PostgresStore {
     }
 
     /// Returns the digest of a session's events; `None` without the session.
-    pub(crate) async fn raw_digest(&self, id: &str) -> Result<Option<Digest>, StoreError> {
-        let transaction = self.begin().await?;
+    pub(super) async fn digest(&self, id: &str) -> Result<Option<Digest>, StoreError> {
+        let transaction = Transaction::begin(&self.shared.pool, self.scope).await?;
         let known = transaction.first("SELECT 1 FROM sessions WHERE id = $1", &[&id]).await?;
         let mut digesting = Digesting::default();
         if known.is_some() {
@@ -47,8 +53,8 @@ impl PostgresStore {
     }
 
     /// Returns a session with its rows.
-    pub(crate) async fn raw_read(&self, id: &str) -> Result<RawSession, StoreError> {
-        let transaction = self.begin().await?;
+    pub(super) async fn read(&self, id: &str) -> Result<RawSession, StoreError> {
+        let transaction = Transaction::begin(&self.shared.pool, self.scope).await?;
         let row = raw_row(&transaction, id).await?;
         let mut events = Vec::new();
         each_event(&transaction, id, |event| events.push(event)).await?;
@@ -68,7 +74,7 @@ impl PostgresStore {
     }
 
     /// Stores a session that does not exist, in one transaction, and acquires its lease.
-    pub(crate) async fn raw_write(&self, session: RawSession) -> Result<Lease, StoreError> {
+    pub(super) async fn write(&self, session: RawSession) -> Result<Lease, StoreError> {
         let scope = Scope::of(session.row.owner.as_ref());
         let transaction = Transaction::begin(&self.shared.pool, &scope).await?;
         add_user(&transaction, &scope).await?;

@@ -1,8 +1,8 @@
 //! Reading sessions and their events.
 
 use super::{
-    append::text,
     blobs,
+    column::text,
     scope::{Scope, owner},
     transaction::Transaction,
 };

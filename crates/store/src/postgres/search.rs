@@ -1,6 +1,6 @@
 //! The full-text search. The sessions of subagents are not indexed.
 
-use super::{Shared, read, scope::Scope, transaction::Transaction, words};
+use super::{read, scope::Scope, shared::Shared, transaction::Transaction, words};
 use crate::{
     limits::{INDEXED_EVENTS, INDEXED_SESSIONS, SEARCH_HITS_MAX, SEARCH_RANKED},
     stored,

@@ -5,7 +5,7 @@ use super::{
     failure::{cannot_connect, failed},
     migrate,
 };
-use crate::server::{ServerStatus, Setting};
+use crate::server_state::{ServerStatus, Setting};
 use agent::StoreError;
 use tokio_postgres::Client;
 

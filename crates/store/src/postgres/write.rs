@@ -1,6 +1,6 @@
 //! Changing sessions other than by appending.
 
-use super::{Shared, append::text, blobs, lease, scope::Scope, transaction::Transaction};
+use super::{blobs, column::text, lease, scope::Scope, shared::Shared, transaction::Transaction};
 use crate::clock::now;
 use agent::{Lease, NewSession, SessionId, StoreError};
 use system::AbsPath;

@@ -1,4 +1,4 @@
-//! What is stored is what was appended, byte for byte, and nothing is kept that nobody refers to.
+//! What is stored is what was appended, byte for byte, and nothing is kept without a reference.
 
 use super::{Server, connect, database};
 use crate::{database_path, session, user_message};

@@ -29,14 +29,14 @@ async fn no_acknowledged_event_is_lost_by_kills_of_the_server() {
         let mut lease = store.create(session(&format!("s{nth}"))).await.unwrap();
         let (store, is_over, acknowledge) = (Arc::clone(&store), Arc::clone(&is_over), acknowledge.clone());
         sessions.push(tokio::spawn(async move {
-            // The text of each acknowledged event, and the number that was told.
-            let (mut told, mut count) = (Vec::new(), 0);
+            // The text of each acknowledged event, and its number.
+            let (mut reported, mut count) = (Vec::new(), 0);
             while !is_over.load(Ordering::SeqCst) {
                 count += 1;
                 let text = format!("{nth} {count}");
                 match store.append(&lease, vec![user_message(&text), user_message("and more")]).await {
                     Ok(last) => {
-                        told.push((last - 1, text));
+                        reported.push((last - 1, text));
                         let _ = acknowledge.send(());
                     }
                     // The lease was given up, or the server was away for long.
@@ -48,7 +48,7 @@ async fn no_acknowledged_event_is_lost_by_kills_of_the_server() {
                     Err(error) => panic!("{error}"),
                 }
             }
-            (lease.session, told)
+            (lease.session, reported)
         }));
     }
     let kills = env::var("TILLER_POSTGRES_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(KILLS);
@@ -66,10 +66,10 @@ async fn no_acknowledged_event_is_lost_by_kills_of_the_server() {
     is_over.store(true, Ordering::SeqCst);
     let mut events = 0;
     for task in sessions {
-        let (id, told) = task.await.unwrap();
+        let (id, reported) = task.await.unwrap();
         let stored = store.events(&id, 0, usize::MAX).await.unwrap();
         assert!(stored.iter().map(|(seq, _)| *seq).eq(1..=stored.len() as u64), "no gap");
-        for (seq, text) in told {
+        for (seq, text) in reported {
             assert_eq!(stored[usize::try_from(seq).unwrap() - 1].1, user_message(&text), "session {id}");
         }
         // Nothing is stored in part or twice.

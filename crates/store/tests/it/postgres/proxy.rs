@@ -1,4 +1,4 @@
-//! A proxy in front of the server's socket that loses what it is told to lose.
+//! A proxy in front of the server's socket that loses what a test chooses.
 
 use std::{
     path::Path,

@@ -148,16 +148,18 @@ async fn sessions_go_to_a_server_and_back_unchanged_wherever_it_is_cut() {
     let lease = store.acquire(&"s02".into(), false).await.unwrap();
     assert_eq!(store.append(&lease, vec![user_message("more")]).await, Ok(302));
 
-    // What differs is told and left alone, and what is open in another process is not copied.
+    // What differs is reported and left alone, and what is open in another process is not copied.
     let to = open(&url).await;
-    let told = outcomes(&from, &to, &Transfer { sessions: vec!["s02".into()], ..Transfer::default() }).await;
-    assert_eq!(told["s02"], Outcome::Different { events: (301, 302) });
+    let reported =
+        outcomes(&from, &to, &Transfer { sessions: vec!["s02".into()], ..Transfer::default() }).await;
+    assert_eq!(reported["s02"], Outcome::Different { events: (301, 302) });
     assert_eq!(store.get(&lease.session).await.unwrap().last_seq, 302);
     let third = open(&format!("sqlite:{}", directory.path().join("third.db").display())).await;
-    let told = outcomes(&to, &third, &Transfer { sessions: vec!["s02".into()], ..Transfer::default() }).await;
+    let reported =
+        outcomes(&to, &third, &Transfer { sessions: vec!["s02".into()], ..Transfer::default() }).await;
     assert!(
-        matches!(&told["s02"], Outcome::Failed { why } if why.contains("open in another process")),
-        "{told:?}"
+        matches!(&reported["s02"], Outcome::Failed { why } if why.contains("open in another process")),
+        "{reported:?}"
     );
 }
 
