@@ -84,6 +84,8 @@ pub(super) struct Link {
     /// Whether the input has ended.
     ended: bool,
     recall: Recall,
+    /// Messages that wait until sessions are open again.
+    later: Vec<String>,
 }
 
 impl Link {
@@ -102,6 +104,7 @@ impl Link {
             received: 0,
             ended: false,
             recall: Recall::default(),
+            later: Vec::new(),
         }
     }
 
@@ -190,6 +193,11 @@ impl Link {
         let mut said_end = false;
         let dropped = |why: String| SocketEnd::Dropped { worked: true, why };
         loop {
+            if !self.recall.is_restoring() {
+                for text in std::mem::take(&mut self.later) {
+                    self.outgoing.push(Line { text: text.into(), session: None });
+                }
+            }
             while let Some((_, text)) = self.outgoing.next() {
                 let Ok(text) = String::from_utf8(text.into()) else { continue };
                 if let Err(error) = sink.send(Message::text(text)).await {
@@ -205,7 +213,10 @@ impl Link {
             }
             let due = acks.due(self.received, self.outgoing.kept());
             let (messages, bytes) = (self.outgoing.kept(), self.outgoing.bytes());
-            let takes_lines = !self.ended && messages < HELD_MESSAGES * 16 && bytes < 2 * MESSAGE_BYTES;
+            let takes_lines = !self.ended
+                && !self.recall.is_restoring()
+                && messages < HELD_MESSAGES * 16
+                && bytes < 2 * MESSAGE_BYTES;
             tokio::select! {
                 frame = stream.next() => {
                     heard = Instant::now();
@@ -276,7 +287,8 @@ impl Link {
     /// # Errors
     /// If the editor does not read any more.
     pub(super) async fn restore(&mut self) -> io::Result<()> {
-        let Restored { to_server, to_editor } = self.recall.restore();
+        let Restored { to_server, to_server_later, to_editor } = self.recall.restore();
+        self.later = to_server_later;
         // What was queued and never sent is among the unanswered requests, but for notifications
         // and responses, which mean nothing on another connection.
         (self.id, self.received, self.outgoing) = (None, 0, Outgoing::keeping_all());

@@ -32,8 +32,10 @@ struct Request {
 /// What a new connection begins with.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Restored {
-    /// The messages for the server, in order.
+    /// The requests that open the sessions again, in order.
     pub(super) to_server: Vec<String>,
+    /// The messages for the server once [`Recall::is_restoring`] is over.
+    pub(super) to_server_later: Vec<String>,
     /// The messages for the editor.
     pub(super) to_editor: Vec<String>,
 }
@@ -85,10 +87,17 @@ impl Recall {
         }
     }
 
+    /// Whether sessions are still being opened again: the server does not know them yet.
+    pub(super) fn is_restoring(&self) -> bool {
+        !self.own.is_empty()
+    }
+
     /// Returns what a new connection begins with. Requests that were not answered are sent again,
     /// but for prompts: whether their turn ran is not known, so they are answered with an error.
     pub(super) fn restore(&mut self) -> Restored {
         let mut restored = Restored::default();
+        // What an earlier restoration waited for is asked for again.
+        self.own.clear();
         let unanswered = std::mem::take(&mut self.unanswered);
         let waits: HashMap<_, _> = unanswered.iter().map(|(id, request)| (id, request)).collect();
         if let Some(initialize) = &self.initialize
@@ -112,9 +121,8 @@ impl Recall {
             match request.method.as_str() {
                 "initialize" => self.unanswered.push((id, request)),
                 "session/prompt" => restored.to_editor.push(lost(&id)),
-                _ if self.own.contains(&id) => {}
                 _ => {
-                    restored.to_server.push(request.text.clone());
+                    restored.to_server_later.push(request.text.clone());
                     self.unanswered.push((id, request));
                 }
             }
@@ -168,8 +176,8 @@ mod tests {
         recall.sent(LIST);
         recall.sent(r#"{"method":"session/cancel","params":{"sessionId":"s"}}"#);
         let restored = recall.restore();
-        assert_eq!(restored.to_server.len(), 3, "{restored:?}");
-        assert_eq!((&*restored.to_server[0], &*restored.to_server[2]), (INITIALIZE, LIST));
+        assert_eq!(restored.to_server.len(), 2, "{restored:?}");
+        assert_eq!((&*restored.to_server[0], &*restored.to_server_later[0]), (INITIALIZE, LIST));
         let resume: Value = serde_json::from_str(&restored.to_server[1]).unwrap();
         assert_eq!(resume["method"], "session/resume");
         assert_eq!(resume["params"], json!({ "sessionId": "s", "cwd": "/w", "mcpServers": [] }));
@@ -177,7 +185,9 @@ mod tests {
         assert_eq!((&lost["id"], &lost["error"]["data"]["reason"]), (&json!("p"), &json!("owner_lost")));
         // What the editor has already is not sent to it once more.
         assert!(!recall.received(r#"{"id":1,"result":{}}"#));
+        assert!(recall.is_restoring());
         assert!(!recall.received(r#"{"id":"tiller-connect-1","result":{}}"#));
+        assert!(!recall.is_restoring());
         assert!(recall.received(r#"{"id":5,"result":{}}"#));
     }
 
