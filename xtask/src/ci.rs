@@ -22,6 +22,9 @@ pub(crate) use tool::{MDBOOK, pip_install};
 const TEST_BUILD: [&str; 8] =
     ["test", "--workspace", "--lib", "--bins", "--tests", "--no-run", "--locked", "--quiet"];
 
+/// The transports over which the conversations of the protocol run, beside pipes.
+const TRANSPORTS: [&str; 4] = ["unix", "websocket", "http1", "http2"];
+
 /// Runs every step and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
     let mut steps = Steps::default();
@@ -59,6 +62,11 @@ pub(crate) fn run() -> Result<()> {
 
     let closing = match CARGO_NEXTEST.ready() {
         Ok(tool) => {
+            for transport in TRANSPORTS {
+                let mut over = tool.command();
+                over.args(["run", "--package", "acp", "--test", "it", "--locked"]);
+                steps.command(transport, over.env("TILLER_TEST_TRANSPORT", transport))?;
+            }
             let mut nextest = tool.command();
             steps.tests(nextest.args(["run", "--workspace", "--locked"]))?
         }

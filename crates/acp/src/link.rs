@@ -6,7 +6,7 @@ use std::time::Duration;
 /// What the transport of a connection decides. The defaults are those of stdin and stdout.
 #[async_trait]
 pub trait Link: Send + Sync {
-    /// Returns what becomes of the client's sessions once the connection has ended.
+    /// Returns what happens to the client's sessions once the connection has ended.
     fn after_end(&self) -> AfterEnd {
         AfterEnd::Cancel
     }
@@ -27,7 +27,7 @@ pub trait Link: Send + Sync {
     }
 }
 
-/// What becomes of a client's sessions once its connection has ended.
+/// What happens to a client's sessions once its connection has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterEnd {
     /// Turns are cancelled, and sessions without other clients are closed.

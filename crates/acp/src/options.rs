@@ -4,6 +4,7 @@ use crate::{
     Link, Pipe, limits,
     native::{NativeServices, NoServices},
 };
+use agent::{Scope, principal::Operation};
 use std::{sync::Arc, time::Duration};
 use system::{AbsPath, System};
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,8 @@ pub struct AcpOptions {
     pub machines: Machines,
     /// The bounds of what the client sends.
     pub bounds: ClientBounds,
+    /// What the connection's credential permits.
+    pub permits: Arc<dyn Fn(Operation) -> Result<(), Scope> + Send + Sync>,
     /// How the way to the client behaves.
     pub link: Arc<dyn Link>,
     /// Cancel this when the client is known to have stopped reading. Otherwise that shows only when
@@ -157,6 +160,7 @@ impl AcpOptions {
                 client_tools: ClientTools::default(),
             },
             bounds: ClientBounds { line_bytes: limits::FRAME_BYTES, timeout: limits::CLIENT_TIMEOUT },
+            permits: Arc::new(|_| Ok(())),
             link: Arc::new(Pipe),
             output_closed: CancellationToken::new(),
         }

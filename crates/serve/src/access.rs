@@ -13,18 +13,18 @@ use std::sync::Arc;
 pub struct Access {
     credentials: Arc<Credentials>,
     tickets: Tickets,
-    /// Returns the name of a user of this machine.
-    user_name: Box<dyn Fn(u32) -> String + Send + Sync>,
+    /// Returns the principal of a user of this machine, by its id.
+    local: Box<dyn Fn(u32) -> Principal + Send + Sync>,
 }
 
 impl Access {
-    /// Creates the access of a server. `user_name` returns the name of a user of this machine by
-    /// its id.
+    /// Creates the access of a server. `local` returns the principal of a user of this machine,
+    /// who connected to the Unix socket, by its id.
     pub fn new(
         credentials: Arc<Credentials>,
-        user_name: impl Fn(u32) -> String + Send + Sync + 'static,
+        local: impl Fn(u32) -> Principal + Send + Sync + 'static,
     ) -> Self {
-        Self { credentials, tickets: Tickets::default(), user_name: Box::new(user_name) }
+        Self { credentials, tickets: Tickets::default(), local: Box::new(local) }
     }
 
     /// Returns whose request it is, by its `Authorization` header, or by the socket that it came
@@ -35,7 +35,7 @@ impl Access {
         source: Source,
     ) -> Result<Principal, Problem> {
         if let Source::Unix(uid) = source {
-            return Ok(Principal::local((self.user_name)(uid)));
+            return Ok((self.local)(uid));
         }
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         let authorization = match (given.next(), given.next()) {

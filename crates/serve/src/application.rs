@@ -72,7 +72,7 @@ pub enum Presence {
 /// Why a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndReason {
-    /// The client has finished: it said so, or closed its WebSocket with code 1000.
+    /// The client has finished: it sent `stream/end`, or closed its WebSocket with code 1000.
     Finished,
     /// The client deleted it.
     Deleted,
@@ -84,6 +84,8 @@ pub enum EndReason {
     SlowReader,
     /// Its credential was revoked or has expired.
     Revoked,
+    /// Its credential was revoked, and its turns must stop as well.
+    Stopped,
     /// The server stops.
     Stopping,
     /// The application ended it.

@@ -3,8 +3,13 @@
 //! This crate knows the methods of the protocol by name only where the wire depends on them
 //! (`initialize`, `session/cancel`): it authenticates a request, turns WebSocket frames and HTTP
 //! requests into the same lines that stdin and stdout carry, and hands them to an [`Application`].
+//!
 //! A connection outlives the sockets that carry it: both sides count their messages, and a client
 //! that comes back continues after the last message that it received.
+//!
+//! Architecture Invariant: nothing of a request is read or allocated before its credential was
+//! checked, and no message is counted by two sockets. This crate must never interpret a message of
+//! the protocol beyond its head.
 
 mod access;
 mod application;

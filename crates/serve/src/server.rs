@@ -48,9 +48,10 @@ impl Server {
         let mut random = [0; 6];
         getrandom::fill(&mut random)?;
         let closing = CancellationToken::new();
+        let access = Arc::new(access);
         let site = Site {
-            access: Arc::new(access),
-            registry: Registry::new(application, options.resume_grace),
+            registry: Registry::new(application, access.clone(), options.resume_grace),
+            access,
             names: Arc::default(),
             unparsed: Site::unparsed(),
             incarnation: URL_SAFE_NO_PAD.encode(random).into(),

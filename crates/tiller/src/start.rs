@@ -6,9 +6,9 @@ mod setting_up;
 use crate::{
     answer::{Console, schemas},
     args::{
-        AcpArgs, Cli, Command, CompleteArgs, CompletedKind, Events, Instead, IntegrationsCommand, LuaCommand,
-        McpCommand, ModelsCommand, Protocol, ProvidersCommand, SchemaCommand, ServeArgs, SessionArgs,
-        SessionsCommand, SetupArgs, wishes,
+        AcpArgs, Cli, Command, CompleteArgs, CompletedKind, Instead, IntegrationsCommand, LuaCommand,
+        McpCommand, ModelsCommand, ProvidersCommand, SchemaCommand, ServeArgs, SessionArgs, SessionsCommand,
+        SetupArgs, wishes,
     },
     completions,
     config::{self, Flags, PromptFlags},
@@ -18,7 +18,7 @@ use crate::{
     extensions::Extensions,
     failure::usage,
     help, install, integrations, keys, limits, logging, man, mcp, memory,
-    options::{Directories, Options, Tools},
+    options::{Directories, Options},
     permissions, screen,
     scripts::{self, Callable},
     server,
@@ -28,7 +28,7 @@ use crate::{
     signals, skills,
     streams::{self, StdoutError},
     token, trust, update, web,
-    wiring::{self, App, SessionStorage},
+    wiring::{self, SessionStorage},
 };
 use agent::{PermissionMode, ToolProviders};
 use anyhow::Result;
@@ -271,7 +271,8 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
         resolve_settings_or_defaults(environment, flags(&session, PromptFlags::default(), None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
     let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
-    let services = services(&app, settings, &options, environment, extensions);
+    let services =
+        Services::new(app.runtime.clone(), app.catalog.clone(), settings, &options, environment, extensions);
     signals::end_in_order();
     let stop = CancellationToken::new();
     let acp = wiring::acp_options(&options, &cwd, protocol, events, services);
@@ -321,41 +322,9 @@ async fn serve(args: ServeArgs, environment: &Environment) -> Result<Exit> {
     if let (Some(certificate), Some(key)) = (tls_cert, tls_key) {
         (serve.tls_cert, serve.tls_key) = (Some(text(certificate)), Some(text(key)));
     }
-    let extensions = Extensions::new(&settings, &options, environment);
-    let app = match &store.store {
-        None => wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?,
-        Some(address) => {
-            let store = wiring::open_store(address).await?;
-            wiring::wire_to(store, &settings, &options, extensions.tool_providers())
-        }
-    };
-    let services = services(&app, settings, &options, environment, extensions);
-    let protocol = server::ServedProtocol {
-        runtime: app.runtime.clone(),
-        options: wiring::acp_options(&options, &cwd, Protocol::Auto, Events::Auto, services),
-        tools_are_set: options.client.tools != Tools::Auto,
-        linger: options.serve.turns_go_on.then_some(options.serve.linger),
-    };
-    server::serve(&app, &options, environment, wiring::local_system(&options), protocol).await
-}
-
-/// Returns the services of the native layer.
-fn services(
-    app: &App,
-    settings: Arc<Settings>,
-    options: &Options,
-    environment: &Environment,
-    extensions: Extensions,
-) -> Services {
-    Services {
-        runtime: app.runtime.clone(),
-        settings,
-        options: options.clone(),
-        catalog: app.catalog.clone(),
-        environment: environment.clone(),
-        extensions,
-        writing: tokio::sync::Mutex::default(),
-    }
+    let store = wiring::session_store(&options, store.store.as_ref()).await?;
+    let place = server::Place { settings, options, environment: environment.clone(), cwd };
+    server::serve(place, store).await
 }
 
 /// Answers a completion script. Settings that cannot be used are no reason to say so at a prompt.

@@ -4,7 +4,7 @@ use super::{Connection, Outbox, Peer, Projection, ToolSet, Update, Wire, elicita
 use crate::native::{self, Event, EventsSwitch, Step};
 use agent::{
     AnyTool, Client, Models, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent,
-    SessionId, TurnError,
+    SessionId, TurnError, principal::Operation,
 };
 use agent_client_protocol::{
     Client as ClientRole, ConnectionTo, is_connection_terminated, is_incoming_transport_closed,
@@ -40,6 +40,8 @@ pub(crate) struct AcpClient<W: Wire> {
     /// Cancelled when the client closes the session or disconnects; its queued prompts are then
     /// withdrawn.
     leave_token: CancellationToken,
+    /// Whether the connection's credential permits answering permission requests and questions.
+    answers: bool,
 }
 
 impl<W: Wire> AcpClient<W> {
@@ -62,6 +64,7 @@ impl<W: Wire> AcpClient<W> {
             tools: Vec::new(),
             tool_set: None,
             leave_token: connection.gone.child_token(),
+            answers: (connection.options.permits)(Operation::Answer).is_ok(),
         }
     }
 
@@ -160,6 +163,7 @@ impl<W: Wire> Client for AcpClient<W> {
     }
 
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
+        self.outbox.until_released(&self.session).await;
         let request = (self.adapt_permission)(request);
         if self.native.prefix().is_some() {
             let mut projection = self.projection();
@@ -180,6 +184,10 @@ impl<W: Wire> Client for AcpClient<W> {
         }
     }
 
+    fn answers(&self) -> bool {
+        self.answers
+    }
+
     fn takes_questions(&self) -> bool {
         self.forms
     }
@@ -188,6 +196,7 @@ impl<W: Wire> Client for AcpClient<W> {
         if !self.forms {
             return QuestionOutcome::Unavailable;
         }
+        self.outbox.until_released(&self.session).await;
         let _waiting = OpenQuestion::new(self);
         self.outbox.flush(&self.session);
         // Dropping the request (the turn was cancelled) sends the client a cancellation.

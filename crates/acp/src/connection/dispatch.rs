@@ -1,7 +1,8 @@
 //! Routes every message from the client to the protocol version it speaks.
 
-use super::{Connection, Version, errors, params, reply::Reply};
+use super::{Connection, Version, errors, operations::operation, params, reply::Reply};
 use crate::transport::is_bad_line;
+use agent::Scope;
 use agent_client_protocol::{
     Client, ConnectionTo, Dispatch, Error, ErrorCode, HandleDispatchFrom, Handled, Responder, UntypedMessage,
 };
@@ -73,11 +74,17 @@ impl<W: Version> AnyConnection for Connection<W> {
         if is_bad_line(&method) {
             return reply.send(Err::<(), _>(bad_line(params)));
         }
+        if let Err(missing) = self.permit(&method) {
+            return reply.send(Err::<(), _>(errors::forbidden(missing)));
+        }
         self.tasks.clone().run(W::route(method, params, reply, self, client)).await;
     }
 
     fn notification(&self, notification: UntypedMessage) {
         let (method, params) = notification.into_parts();
+        if let Err(missing) = self.permit(&method) {
+            return tracing::info!(%method, scope = %missing, "a notification is not permitted");
+        }
         match method.as_str() {
             "session/cancel" => self.cancel_turn(params),
             "cancel" if self.native.is_kosmokrator() => self.cancel_turn(params),
@@ -91,6 +98,13 @@ impl<W: Version> AnyConnection for Connection<W> {
 
     async fn settle(&self) {
         self.settle().await;
+    }
+}
+
+impl<W: Version> Connection<W> {
+    /// Returns the scope that the connection's credential lacks for a method.
+    fn permit(&self, method: &str) -> Result<(), Scope> {
+        operation(method).map_or(Ok(()), |operation| (self.options.permits)(operation))
     }
 }
 

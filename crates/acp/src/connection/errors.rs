@@ -1,7 +1,7 @@
 //! Maps failures to JSON-RPC errors: a code and data for programs, a message for people.
 
 use crate::limits::QUOTED_CHARS;
-use agent::{ModelError, ModelInfo, SessionError, SessionId, StoreError, TurnError};
+use agent::{ModelError, ModelInfo, Scope, SessionError, SessionId, StoreError, TurnError};
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::{Error, ErrorCode};
 use serde_json::Value;
@@ -168,6 +168,14 @@ fn model(error: &ModelError) -> Error {
         ModelError::AnswerTooLong => "model_answer_too_long",
     };
     internal(error.to_string(), reason)
+}
+
+/// The connection's credential does not permit a request.
+pub(crate) fn forbidden(scope: Scope) -> Error {
+    internal(
+        format!("the credential of this connection lacks the scope {scope}; use one that has it"),
+        "forbidden",
+    )
 }
 
 fn internal(message: String, reason: &str) -> Error {

@@ -11,6 +11,7 @@ pub(crate) mod errors;
 mod login;
 mod open;
 mod open_claims;
+mod operations;
 mod outbox;
 mod params;
 pub(crate) mod permission_options;

@@ -25,6 +25,8 @@ pub(crate) struct Outbox<W: Wire> {
     backpressure: Arc<Backpressure>,
     lanes: Mutex<HashMap<SessionId, Lane<W::Update>>>,
     wake: Notify,
+    /// Notified when a session's updates are no longer held.
+    released: Notify,
     /// Whether native events are sent as well.
     native: Arc<EventsSwitch>,
 }
@@ -45,7 +47,14 @@ impl<W: Wire> Outbox<W> {
         backpressure: Arc<Backpressure>,
         native: Arc<EventsSwitch>,
     ) -> Arc<Self> {
-        Arc::new(Self { connection, backpressure, lanes: Mutex::default(), wake: Notify::new(), native })
+        Arc::new(Self {
+            connection,
+            backpressure,
+            lanes: Mutex::default(),
+            wake: Notify::new(),
+            released: Notify::new(),
+            native,
+        })
     }
 
     /// Queues updates of a session.
@@ -129,6 +138,20 @@ impl<W: Wire> Outbox<W> {
         lane.held = false;
         self.send_due(session, lane, Instant::now());
         self.wake.notify_one();
+        self.released.notify_waiters();
+    }
+
+    /// Waits until a session's updates are not held: the client then knows the session and all that
+    /// happened in it, and can be asked about it.
+    pub(crate) async fn until_released(&self, session: &SessionId) {
+        loop {
+            let mut released = std::pin::pin!(self.released.notified());
+            released.as_mut().enable();
+            if !self.lanes().get(session).is_some_and(|lane| lane.held) {
+                return;
+            }
+            released.await;
+        }
     }
 
     /// Sends an update directly, bypassing the held lane, once the client has read most of the
@@ -158,6 +181,7 @@ impl<W: Wire> Outbox<W> {
         if let Some(lane) = self.lanes().remove(session) {
             self.backpressure.remove(lane.coalescer.bytes());
         }
+        self.released.notify_waiters();
     }
 
     /// Sends updates as they become due by time or by the writer's progress. Never completes.

@@ -5,7 +5,7 @@ use acp::{
     AcpOptions, ServeError,
     testing::{Editor, EditorScript},
 };
-use agent::Runtime;
+use agent::{Principal, Runtime};
 use async_trait::async_trait;
 use serve::{
     Access, Application, Carried, Listener, ServeOptions, Server,
@@ -17,14 +17,20 @@ use system::{AbsPath, FakeSystem};
 
 /// Connects an editor to an agent in this process.
 pub(crate) fn connect(runtime: Arc<Runtime>, options: AcpOptions, script: EditorScript) -> Editor {
-    match std::env::var("TILLER_TEST_TRANSPORT").as_deref() {
-        Err(_) | Ok("pipe") => Editor::connect(runtime, options, script),
-        Ok("websocket") => over_websocket(runtime, options, script),
-        Ok("http1") => over_http(runtime, options, script, false),
-        Ok("http2") => over_http(runtime, options, script, true),
-        Ok("unix") => over_unix(runtime, options, script),
-        Ok(other) => panic!("unknown transport {other}"),
+    match transport().as_str() {
+        "pipe" => Editor::connect(runtime, options, script),
+        "websocket" => over_websocket(runtime, options, script),
+        "http1" => over_http(runtime, options, script, false),
+        "http2" => over_http(runtime, options, script, true),
+        "unix" => over_unix(runtime, options, script),
+        other => panic!("unknown transport {other}"),
     }
+}
+
+/// Returns the name of the transport.
+#[expect(clippy::disallowed_methods, reason = "the run of the tests chooses the transport")]
+fn transport() -> String {
+    std::env::var("TILLER_TEST_TRANSPORT").unwrap_or_else(|_| "pipe".to_owned())
 }
 
 /// The protocol behind a server.
@@ -49,7 +55,8 @@ fn server(runtime: Arc<Runtime>, options: AcpOptions) -> Server {
     // No test sends a token: its socket is that of a user of this machine.
     let path = AbsPath::new("/tokens.toml").unwrap();
     let tokens = Arc::new(FileTokens::new(Arc::new(FakeSystem::new()), wall_clock(), path));
-    let access = Access::new(Arc::new(Credentials::new(tokens, wall_clock())), |_uid| "user".to_owned());
+    let access =
+        Access::new(Arc::new(Credentials::new(tokens, wall_clock())), |_uid| Principal::local("user"));
     Server::new(application, access, ServeOptions::default()).unwrap()
 }
 
@@ -118,11 +125,11 @@ fn bridged(script: EditorScript, dial: impl Future<Output = Arc<dyn Dial>> + Sen
 
 /// Whether conversations are over a pipe. Tests of what only a pipe does begin with it.
 pub(crate) fn is_pipe() -> bool {
-    matches!(std::env::var("TILLER_TEST_TRANSPORT").as_deref(), Err(_) | Ok("pipe"))
+    transport() == "pipe"
 }
 
-/// Whether every message is a request of its own: there is no end of the input, nothing comes before
-/// `initialize`, and the test's client reads all the time.
+/// Whether every message is a request of its own: there is no end of the input, nothing comes
+/// before `initialize`, and the test's client reads all the time.
 pub(crate) fn is_http() -> bool {
-    matches!(std::env::var("TILLER_TEST_TRANSPORT").as_deref(), Ok("http1" | "http2"))
+    matches!(transport().as_str(), "http1" | "http2")
 }

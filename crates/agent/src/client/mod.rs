@@ -41,6 +41,12 @@ pub trait Client: Send + Sync {
         None
     }
 
+    /// Whether the client may answer permission requests and questions; one that only watches is
+    /// not asked.
+    fn answers(&self) -> bool {
+        true
+    }
+
     /// Whether the client can ask the user a question ([`Client::ask`]). Constant for a session.
     fn takes_questions(&self) -> bool {
         false

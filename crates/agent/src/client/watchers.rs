@@ -134,7 +134,8 @@ impl Watchers {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            let clients = self.clients();
+            let mut clients = self.clients();
+            clients.retain(|client| client.answers());
             for client in &clients {
                 if !asked.iter().any(|asked| Arc::ptr_eq(asked, client)) {
                     asked.push(client.clone());

@@ -28,6 +28,7 @@ pub struct DialUnix(pub PathBuf);
 
 #[async_trait]
 impl Dial for DialUnix {
+    #[expect(clippy::disallowed_methods, reason = "this crate is the network; no editor has a socket")]
     async fn dial(&self) -> io::Result<Box<dyn Stream>> {
         Ok(Box::new(UnixStream::connect(&self.0).await?))
     }
@@ -46,6 +47,7 @@ pub struct DialTcp {
 
 #[async_trait]
 impl Dial for DialTcp {
+    #[expect(clippy::disallowed_methods, reason = "this crate is the network; no editor has a socket")]
     async fn dial(&self) -> io::Result<Box<dyn Stream>> {
         let host = self.host.trim_matches(['[', ']']);
         let stream = TcpStream::connect((host, self.port)).await?;

@@ -1,7 +1,10 @@
 //! A connection over successive sockets: what was sent and not acknowledged, and how much was
 //! received.
 
-use super::{ConnectOptions, Stream};
+use super::{
+    ConnectOptions, Stream,
+    recall::{Recall, Restored},
+};
 use crate::{
     connection::{Message as Line, Outgoing},
     limits::{ACK_INTERVAL, ACK_MESSAGES, DIAL_WAIT, HELD_MESSAGES, MESSAGE_BYTES, PING_INTERVAL, SILENCE},
@@ -80,6 +83,7 @@ pub(super) struct Link {
     received: u64,
     /// Whether the input has ended.
     ended: bool,
+    recall: Recall,
 }
 
 impl Link {
@@ -97,6 +101,7 @@ impl Link {
             outgoing: Outgoing::keeping_all(),
             received: 0,
             ended: false,
+            recall: Recall::default(),
         }
     }
 
@@ -233,6 +238,9 @@ impl Link {
     }
 
     fn push(&mut self, line: Vec<u8>) {
+        if let Ok(text) = std::str::from_utf8(&line) {
+            self.recall.sent(text);
+        }
         self.outgoing.push(Line { text: line.into(), session: None });
     }
 
@@ -256,15 +264,37 @@ impl Link {
         if head.is_method("stream/resumed") {
             return Ok(());
         }
-        let mut line = text.as_bytes().to_vec();
-        line.push(b'\n');
-        let written = async {
-            self.writer.write_all(&line).await?;
-            self.writer.flush().await
-        };
-        written.await.map_err(SocketEnd::Io)?;
+        if self.recall.received(&text) {
+            self.write(&text).await.map_err(SocketEnd::Io)?;
+        }
         self.received += 1;
         Ok(())
+    }
+
+    /// Begins a new connection in place of one that the server has lost.
+    ///
+    /// # Errors
+    /// If the editor does not read any more.
+    pub(super) async fn restore(&mut self) -> io::Result<()> {
+        let Restored { to_server, to_editor } = self.recall.restore();
+        // What was queued and never sent is among the unanswered requests, but for notifications
+        // and responses, which mean nothing on another connection.
+        (self.id, self.received, self.outgoing) = (None, 0, Outgoing::keeping_all());
+        for text in to_server {
+            self.outgoing.push(Line { text: text.into(), session: None });
+        }
+        for text in to_editor {
+            self.write(&text).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes a message to the editor.
+    async fn write(&mut self, text: &str) -> io::Result<()> {
+        let mut line = text.as_bytes().to_vec();
+        line.push(b'\n');
+        self.writer.write_all(&line).await?;
+        self.writer.flush().await
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod dial;
 mod link;
+mod recall;
 mod target;
 
 pub use dial::{Dial, DialTcp, DialUnix, Stream};
@@ -46,19 +47,17 @@ pub enum ConnectError {
     /// The server refused, and trying again does not help.
     #[error("the server refused the connection: {0}")]
     Refused(String),
-    /// The server no longer has the messages that were missed.
-    #[error("the server no longer has the connection: {0}")]
-    Lost(String),
     /// What was read or written failed.
     #[error("the client's side failed: {0}")]
     Io(#[from] std::io::Error),
 }
 
-/// Carries lines between a client and a server, over as many sockets as it takes. Completes when
+/// Carries lines between a client and a server, over as many sockets as it takes. Where the server
+/// has lost the connection, its sessions are opened again on a new one. Completes when
 /// `reader` ends and the server has answered, or the server ends the connection.
 ///
 /// # Errors
-/// If the server cannot be reached, refuses, or has lost the connection.
+/// If the server cannot be reached for too long, or refuses.
 pub async fn connect(
     options: ConnectOptions,
     reader: impl AsyncRead + Send + Unpin + 'static,
@@ -71,7 +70,11 @@ pub async fn connect(
         let last = match end {
             SocketEnd::Finished => return Ok(()),
             SocketEnd::Refused(why) => return Err(ConnectError::Refused(why)),
-            SocketEnd::Gone(why) => return Err(ConnectError::Lost(why)),
+            SocketEnd::Gone(why) => {
+                tracing::info!(%why, "the server no longer has the connection; its sessions are opened again");
+                link.restore().await?;
+                why
+            }
             SocketEnd::Io(error) => return Err(error.into()),
             SocketEnd::Dropped { worked, why } => {
                 if worked {

@@ -25,21 +25,21 @@ pub enum Target {
 
 /// An address that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not the address of a server: {why}; write wss://HOST[:PORT][/PATH] or unix:PATH")]
+#[error("this is not the address of a server: {why}; write wss://HOST[:PORT][/PATH] or unix:PATH")]
 pub struct BadTarget {
-    text: String,
+    // The text is not here: it may hold a secret.
     why: &'static str,
 }
 
 impl Target {
-    /// Reads `unix:PATH`, `ws://…`, `wss://…`, `http://…` or `https://…`. Without a path, that of the
-    /// protocol is taken.
+    /// Reads `unix:PATH`, `ws://…`, `wss://…`, `http://…` or `https://…`. Without a path, that of
+    /// the protocol is taken.
     ///
     /// # Errors
     /// If the text is none of these, or holds a user name, a password or a query: secrets do not
     /// belong into addresses.
     pub fn parse(text: &str) -> Result<Self, BadTarget> {
-        let bad = |why| BadTarget { text: text.split(['?', '@']).next().unwrap_or_default().to_owned(), why };
+        let bad = |why| BadTarget { why };
         if let Some(path) = text.strip_prefix("unix:") {
             return match path.strip_prefix("//").unwrap_or(path) {
                 "" => Err(bad("the path is missing")),
@@ -86,8 +86,8 @@ impl Target {
         matches!(self, Self::Network { tls: true, .. })
     }
 
-    /// Returns what opens sockets to it, the value of `Host`, and the path of the protocol. `config`
-    /// is for TLS, and must be given if it [is used](Self::is_tls).
+    /// Returns what opens sockets to it, the value of `Host`, and the path of the protocol. The
+    /// configuration of TLS must be given if [it is used](Self::is_tls).
     pub fn dial(self, config: Option<Arc<ClientConfig>>) -> (Arc<dyn Dial>, String, String) {
         match self {
             Self::Unix(path) => (Arc::new(DialUnix(path)), "localhost".to_owned(), "/acp".to_owned()),

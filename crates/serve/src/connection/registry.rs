@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::{
+    access::Access,
     application::{Application, Carried, EndReason, Presence},
     auth::Source,
     limits::{ENDED_CONNECTIONS, ENDED_KEPT, NODE_KEPT_BYTES, PIPE_BYTES, SLOW_READER},
@@ -11,6 +12,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use std::{
     collections::{HashMap, VecDeque},
+    convert::Infallible,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -23,6 +25,7 @@ use tokio_util::task::TaskTracker;
 /// The connections of a node, and the application that serves them.
 pub(crate) struct Registry {
     application: Arc<dyn Application>,
+    access: Arc<Access>,
     grace: Duration,
     state: Mutex<State>,
     tasks: TaskTracker,
@@ -54,8 +57,8 @@ pub(crate) enum Found {
 
 impl Registry {
     /// Creates a registry whose connections live for `grace` without a socket.
-    pub(crate) fn new(application: Arc<dyn Application>, grace: Duration) -> Arc<Self> {
-        Arc::new(Self { application, grace, state: Mutex::default(), tasks: TaskTracker::new() })
+    pub(crate) fn new(application: Arc<dyn Application>, access: Arc<Access>, grace: Duration) -> Arc<Self> {
+        Arc::new(Self { application, access, grace, state: Mutex::default(), tasks: TaskTracker::new() })
     }
 
     /// Opens a connection and starts serving it.
@@ -167,6 +170,7 @@ impl Registry {
                 tokio::select! {
                     () = self.application.serve(carried) => {}
                     never = self.expire(&connection) => match never {},
+                    never = self.revoke(&connection) => match never {},
                 }
                 connection.end(EndReason::Application);
             },
@@ -178,7 +182,7 @@ impl Registry {
     }
 
     /// Ends the connection once it has had no socket for too long. Never completes.
-    async fn expire(&self, connection: &Connection) -> std::convert::Infallible {
+    async fn expire(&self, connection: &Connection) -> Infallible {
         let mut presence = connection.presence();
         loop {
             let now = *presence.borrow_and_update();
@@ -193,6 +197,13 @@ impl Registry {
                 Presence::Ended(_) => std::future::pending().await,
             }
         }
+    }
+
+    /// Ends the connection once its credential is no longer valid. Never completes.
+    async fn revoke(&self, connection: &Connection) -> Infallible {
+        let stops = self.access.until_invalid(&connection.principal).await;
+        connection.end(if stops { EndReason::Stopped } else { EndReason::Revoked });
+        std::future::pending().await
     }
 
     fn forget(&self, connection: &Connection) {

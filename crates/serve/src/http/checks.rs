@@ -1,4 +1,4 @@
-//! What every request must satisfy before its path and its credential are looked at: no secret in
+//! What every request must satisfy before its path and its credential are examined: no secret in
 //! the URL, a known host (against DNS rebinding), a known origin (against foreign web pages).
 
 use super::Problem;

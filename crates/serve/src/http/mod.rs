@@ -12,7 +12,7 @@ pub use problem::Problem;
 
 use crate::{
     access::Access,
-    auth::{Credentials, Source, Ticket},
+    auth::{Credentials, Source, Ticket, wall_clock},
     connection::Connection,
     connection::registry::{Found, Registry},
     limits::UNPARSED_BYTES,
@@ -29,7 +29,6 @@ use axum::{
     routing::{any, get, post},
 };
 use headers::CONNECTION_ID;
-use jiff::Timestamp;
 use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -95,12 +94,12 @@ impl Site {
 
 /// The refusal of a request on a connection that has ended.
 fn ended(reason: crate::EndReason) -> Problem {
-    use crate::EndReason::{Deleted, Expired, Finished, Gap, Revoked, SlowReader};
+    use crate::EndReason::{Deleted, Expired, Finished, Gap, Revoked, SlowReader, Stopped};
     let (word, detail) = match reason {
         Gap | SlowReader => ("resume_gap", "messages of this connection are lost; load its sessions again"),
         Finished | Deleted => ("ended", "the connection was closed; initialize a new one"),
         Expired => ("ended", "the connection had no socket for too long; load its sessions again"),
-        Revoked => ("ended", "the credential of this connection is no longer valid"),
+        Revoked | Stopped => ("ended", "the credential of this connection is no longer valid"),
         _ => ("ended", "the connection has ended; load its sessions on a new one"),
     };
     Problem::new(StatusCode::CONFLICT, word, detail)
@@ -232,7 +231,7 @@ async fn ticket(State(site): State<Site>, request: Request) -> Response {
     };
     match issued {
         Ok(ticket) => {
-            let body = json!({ "ticket": ticket.expose(), "expiresAt": (Timestamp::now() + Ticket::LIFETIME).to_string() });
+            let body = json!({ "ticket": ticket.expose(), "expiresAt": (wall_clock()() + Ticket::LIFETIME).to_string() });
             json_response(body.to_string())
         }
         Err(problem) => problem.into_response(),

@@ -133,7 +133,7 @@ impl Close {
             EndReason::Finished => CLOSED,
             EndReason::Deleted => DELETED,
             EndReason::Expired | EndReason::Gap | EndReason::SlowReader => SLOW,
-            EndReason::Revoked => REVOKED,
+            EndReason::Revoked | EndReason::Stopped => REVOKED,
             EndReason::Stopping => DRAIN,
             EndReason::Application => DEFECT,
         }
@@ -216,15 +216,13 @@ impl Carrier {
                 }
             }
         }
-        let principal = connection.principal.clone();
+        // Another credential of the same user may have resumed the connection.
+        let principal = self.principal.clone();
         let (acknowledge, acknowledged) = watch::channel(0);
         let end = tokio::select! {
             end = receive(&reader, &mut stream, &acknowledge) => end,
             end = write(&reader, &mut sink, acknowledged) => end,
-            _stop = self.site.access.until_invalid(&principal) => {
-                connection.end(EndReason::Revoked);
-                SocketEnd::Close(REVOKED)
-            }
+            _stops = self.site.access.until_invalid(&principal) => SocketEnd::Close(REVOKED),
         };
         drop(reader);
         finish(&mut sink, Some(&connection), end).await;
@@ -240,7 +238,12 @@ impl Carrier {
                 }
             }
         });
-        let text: Utf8Bytes = read.await.map_err(|_elapsed| SocketEnd::Close(SILENT))??;
+        let text: Utf8Bytes = tokio::select! {
+            read = read => read.map_err(|_elapsed| SocketEnd::Close(SILENT))??,
+            _stops = self.site.access.until_invalid(&self.principal) => {
+                return Err(SocketEnd::Close(REVOKED));
+            }
+        };
         let head = Head::of(&text);
         if head.is_method("stream/resume") {
             return self.resume(&text);

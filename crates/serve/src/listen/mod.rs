@@ -70,6 +70,7 @@ impl Listener {
     ///
     /// # Errors
     /// If the system refuses, or the certificate cannot be used.
+    #[expect(clippy::disallowed_methods, reason = "this crate is the network; no editor has a socket")]
     pub async fn tcp(
         address: SocketAddr,
         certificate: Option<CertificateFiles>,

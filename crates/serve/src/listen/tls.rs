@@ -109,10 +109,10 @@ impl Certificates {
         }
     }
 
-    fn changed(&self) -> Vec<Option<(i64, u64)>> {
+    fn changed(&self) -> Vec<Option<String>> {
         let stat = |path: &PathBuf| rustix::fs::stat(path).ok();
         let files = [&self.files.certificate, &self.files.key].into_iter();
-        files.map(|path| stat(path).map(|stat| (stat.st_mtime as i64, stat.st_mtime_nsec as u64))).collect()
+        files.map(|path| stat(path).map(|stat| format!("{}.{}", stat.st_mtime, stat.st_mtime_nsec))).collect()
     }
 }
 

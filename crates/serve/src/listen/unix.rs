@@ -35,6 +35,7 @@ impl Drop for SocketFile {
 }
 
 /// Binds a socket with mode 0600 in a directory with mode 0700.
+#[expect(clippy::disallowed_methods, reason = "this crate is the network; no editor has a socket")]
 pub(crate) async fn bind(path: PathBuf) -> Result<(UnixListener, SocketFile), ListenError> {
     let place = path.display().to_string();
     let refused = |error: io::Error| ListenError::Io { place: place.clone(), error };
@@ -96,6 +97,7 @@ pub(crate) fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes and examines files itself")]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;

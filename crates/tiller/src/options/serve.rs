@@ -5,7 +5,7 @@ use ::serve::auth::GroupScopes;
 use agent::{Scope, Scopes};
 use std::time::Duration;
 
-/// How `tiller serve` is reached, and what becomes of sessions without a client.
+/// How `tiller serve` is reached, and what happens to sessions without a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServeSettings {
     /// Where it listens; the user's own Unix socket if empty.

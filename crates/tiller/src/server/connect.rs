@@ -32,8 +32,7 @@ pub(crate) async fn connect(
     if token.is_some() && target.is_exposed() {
         return Err(usage(
             "the token would cross the network without encryption; use wss://, or a tunnel to ws://127.0.0.1",
-        )
-        .into());
+        ));
     }
     let is_own = args.server.is_none();
     let tls = match target.is_tls() {

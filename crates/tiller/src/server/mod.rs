@@ -4,33 +4,41 @@ mod application;
 mod connect;
 mod listeners;
 mod oidc;
+mod users;
 
-pub(crate) use application::ServedProtocol;
 pub(crate) use connect::connect;
+
+use application::ServedProtocol;
+use users::Users;
 
 use crate::{
     directories::tokens_file, environment::Environment, exit::Exit, failure::usage, limits, options::Options,
-    signals, streams, wiring::App,
+    settings::Settings, signals, streams, wiring,
 };
 use ::serve::{
     Access, ServeOptions, Server,
     auth::{Credentials, FileTokens, TokenStore, wall_clock},
 };
+use agent::{Principal, Scope, SessionStore};
 use anyhow::{Context as _, Result};
 use std::{io::Write as _, sync::Arc};
-use system::System;
+use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
-/// Serves clients until a signal ends the server in order.
-pub(crate) async fn serve(
-    app: &App,
-    options: &Options,
-    environment: &Environment,
-    system: Arc<dyn System>,
-    protocol: ServedProtocol,
-) -> Result<Exit> {
+/// What a server is started with.
+pub(crate) struct Place {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) options: Options,
+    pub(crate) environment: Environment,
+    pub(crate) cwd: AbsPath,
+}
+
+/// Serves clients over a store until a signal ends the server in order.
+pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<Exit> {
+    let Place { options, environment, .. } = &place;
+    let file = tokens_file(&options.directories.data);
     let tokens: Arc<dyn TokenStore> =
-        Arc::new(FileTokens::new(system, wall_clock(), tokens_file(&options.directories.data)));
+        Arc::new(FileTokens::new(wiring::local_system(options), wall_clock(), file));
     let places = listeners::places(&options.serve, environment, &options.directories)?;
     let identities = oidc::verifier(options.serve.oidc(), wall_clock())?;
     listeners::check_safety(&places, &options.serve, &*tokens, identities.is_some()).await?;
@@ -39,13 +47,14 @@ pub(crate) async fn serve(
     if let Some(identities) = identities {
         credentials = credentials.with_verifier(Arc::new(identities));
     }
-    let access = Access::new(Arc::new(credentials), user_name);
+    let access = Access::new(Arc::new(credentials), local_principal);
     let serve_options = ServeOptions {
         resume_grace: options.serve.resume_grace,
         unix_users: options.serve.unix_users.clone(),
         ..ServeOptions::default()
     };
-    let server = Server::new(Arc::new(protocol), access, serve_options)
+    let users = Arc::new(Users::new(place, store));
+    let server = Server::new(Arc::new(ServedProtocol(users.clone())), access, serve_options)
         .context("the operating system has no random bytes")?;
     for listener in listeners {
         writeln!(streams::stderr(), "listening on {}", listener.place())?;
@@ -65,18 +74,24 @@ pub(crate) async fn serve(
             exit
         }
     };
-    if tokio::time::timeout(limits::HANG_UP, app.runtime.shutdown()).await.is_err() {
+    if tokio::time::timeout(limits::HANG_UP, users.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }
     Ok(exit)
 }
 
-/// Returns the name of a user of this machine, who connected to the Unix socket.
-fn user_name(uid: u32) -> String {
-    format!("uid-{uid}")
+/// Returns the principal of a user of this machine, who connected to the Unix socket. Only the user
+/// who runs the server administers it.
+fn local_principal(uid: u32) -> Principal {
+    let principal = Principal::local(format!("uid-{uid}"));
+    if uid == rustix::process::geteuid().as_raw() {
+        return principal;
+    }
+    let scopes = principal.scopes.iter().filter(|scope| !matches!(scope, Scope::Admin | Scope::Runner));
+    Principal { scopes: scopes.collect(), ..principal }
 }
 
 /// The refusal of a server that would not be safe.
 fn refuse(message: String) -> anyhow::Error {
-    usage(message).into()
+    usage(message)
 }

@@ -38,6 +38,28 @@ pub(crate) struct Services {
     pub(crate) writing: tokio::sync::Mutex<()>,
 }
 
+impl Services {
+    /// Creates the services of a runtime with these models.
+    pub(crate) fn new(
+        runtime: Arc<Runtime>,
+        catalog: Arc<Catalog>,
+        settings: Arc<Settings>,
+        options: &Options,
+        environment: &Environment,
+        extensions: Extensions,
+    ) -> Self {
+        Self {
+            runtime,
+            settings,
+            options: options.clone(),
+            catalog,
+            environment: environment.clone(),
+            extensions,
+            writing: tokio::sync::Mutex::default(),
+        }
+    }
+}
+
 #[async_trait]
 impl NativeServices for Services {
     async fn set_setting(&self, context: &RequestContext, set: SetSetting) -> Result<Value, ServiceError> {

@@ -80,6 +80,20 @@ pub(crate) fn wire_to(
     App { runtime, catalog, _temporary: None }
 }
 
+/// Opens the session store of a server: at an address, or that of the data directory.
+pub(crate) async fn session_store(
+    options: &Options,
+    address: Option<&StoreAddress>,
+) -> Result<Arc<dyn SessionStore>> {
+    match address {
+        Some(address) => open_store(address).await,
+        None => {
+            let file = sessions_file(&options.directories.data);
+            Ok(Arc::new(SqliteStore::open_in_background(file.as_std())?))
+        }
+    }
+}
+
 /// Opens the session store at an address, of either kind.
 pub(crate) async fn open_store(address: &StoreAddress) -> Result<Arc<dyn SessionStore>> {
     let database = Database::open(address).await;

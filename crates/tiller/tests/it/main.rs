@@ -74,6 +74,7 @@ mod skills;
 mod soak;
 mod spellings;
 mod takeover;
+mod team;
 mod terminals;
 mod token;
 mod tools;

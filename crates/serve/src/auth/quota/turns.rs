@@ -66,7 +66,8 @@ pub(super) fn request(shared: &Arc<Shared>, owner: &Owner) -> Result<WaitingTurn
     let tenant = tenants.entry(owner.tenant.clone()).or_default();
     tenant.waiting.retain(|waiter| !waiter.start.is_closed());
     let own = tenant.waiting.iter().filter(|waiter| waiter.user == owner.user).count();
-    // A turn does not overtake another one of the same user.
+    // A turn does not overtake another one of the same user. A place can be free here although one
+    // waits for it: between the end of a turn and the start of the next the lock is released.
     if own == 0 && has_room(shared, tenant, &owner.user) {
         return Ok(WaitingTurn { state: State::Started(begin(shared, tenant, owner.clone())) });
     }

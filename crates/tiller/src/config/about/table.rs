@@ -321,7 +321,7 @@ pub(super) const ABOUT: &[About] = &[
         name: "serve.detached",
         takes: Takes::Word(&["run", "cancel"]),
         default: DefaultValue::Text("run"),
-        text: "What becomes of a running turn when its last client is gone.",
+        text: "What happens to a running turn when its last client is gone.",
     },
     About {
         name: "serve.resume_grace",

@@ -1,0 +1,111 @@
+//! A runtime for each user, over a store that shows only the user's sessions.
+
+use super::Place;
+use crate::{
+    args::{Events, Protocol},
+    extensions::Extensions,
+    options::Tools,
+    services::Services,
+    wiring::{self, App},
+};
+use ::serve::auth::Source;
+use acp::{AcpOptions, ClientTools};
+use agent::{Owner, Principal, Runtime, SessionStore, scoped};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// The users of a server.
+pub(super) struct Users {
+    place: Place,
+    store: Arc<dyn SessionStore>,
+    /// The runtime of each user; `None` is the user who runs the server, on this machine.
+    open: Mutex<HashMap<Option<Owner>, Arc<User>>>,
+}
+
+/// A user with a runtime. No session of another user exists in it.
+pub(super) struct User {
+    app: App,
+    options: AcpOptions,
+    /// Whether the settings say which tools act on the client's machine.
+    tools_are_set: bool,
+}
+
+impl Users {
+    /// Creates the users of a server over a store.
+    pub(super) fn new(place: Place, store: Arc<dyn SessionStore>) -> Self {
+        Self { place, store, open: Mutex::default() }
+    }
+
+    /// Returns a principal's user. The one who runs the server has the sessions of the command
+    /// line, which have no owner.
+    pub(super) fn of(&self, principal: &Principal, source: Source) -> Arc<User> {
+        let own = rustix::process::geteuid().as_raw();
+        let owner = (source != Source::Unix(own)).then(|| principal.owner());
+        let mut open = self.open();
+        open.entry(owner).or_insert_with_key(|owner| Arc::new(self.open_user(owner.as_ref()))).clone()
+    }
+
+    /// Returns how long a session with neither a client nor a turn stays open; `None` if turns end
+    /// with their last client.
+    pub(super) fn linger(&self) -> Option<Duration> {
+        let settings = &self.place.options.serve;
+        settings.turns_go_on.then_some(settings.linger)
+    }
+
+    /// Closes every session of every user.
+    pub(super) async fn shutdown(&self) {
+        let users: Vec<_> = self.open().values().cloned().collect();
+        futures::future::join_all(users.iter().map(|user| user.app.runtime.shutdown())).await;
+    }
+
+    fn open_user(&self, owner: Option<&Owner>) -> User {
+        let Place { settings, options, environment, cwd } = &self.place;
+        let store = match owner {
+            Some(owner) => scoped(&self.store, owner),
+            None => self.store.clone(),
+        };
+        let extensions = Extensions::new(settings, options, environment);
+        let app = wiring::wire_to(store, settings, options, extensions.tool_providers());
+        let services = Services::new(
+            app.runtime.clone(),
+            app.catalog.clone(),
+            settings.clone(),
+            options,
+            environment,
+            extensions,
+        );
+        User {
+            options: wiring::acp_options(options, cwd, Protocol::Auto, Events::Auto, services),
+            app,
+            tools_are_set: options.client.tools != Tools::Auto,
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<Option<Owner>, Arc<User>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl User {
+    /// Returns the runtime.
+    pub(super) fn runtime(&self) -> &Arc<Runtime> {
+        &self.app.runtime
+    }
+
+    /// Returns the protocol's options for a connection.
+    pub(super) fn options(&self, source: Source) -> AcpOptions {
+        let mut options = self.options.clone();
+        options.bounds.line_bytes = ::serve::limits::MESSAGE_BYTES;
+        if !self.tools_are_set {
+            options.machines.client_tools = match source {
+                Source::Unix(_) => ClientTools::Transparent,
+                // The client is on another machine.
+                Source::Address(_) => ClientTools::Ide,
+            };
+        }
+        options
+    }
+}
