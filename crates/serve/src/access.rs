@@ -1,7 +1,10 @@
 //! Whose request it is.
 
 use crate::{
-    auth::{Credentials, Source, Ticket, TicketError, Tickets},
+    auth::{
+        Audit, AuditEvent, AuditRecord, AuthFailure, Credentials, Ended, Permit, QuotaExceeded, QuotaLimits,
+        Quotas, Source, Ticket, TicketError, Tickets, wall_clock,
+    },
     http::Problem,
 };
 use agent::Principal;
@@ -13,6 +16,8 @@ use std::sync::Arc;
 pub struct Access {
     credentials: Arc<Credentials>,
     tickets: Tickets,
+    quotas: Quotas,
+    audit: Option<Arc<dyn Audit>>,
     /// Returns the principal of a user of this machine, by its id.
     local: Box<dyn Fn(u32) -> Principal + Send + Sync>,
 }
@@ -24,7 +29,49 @@ impl Access {
         credentials: Arc<Credentials>,
         local: impl Fn(u32) -> Principal + Send + Sync + 'static,
     ) -> Self {
-        Self { credentials, tickets: Tickets::default(), local: Box::new(local) }
+        Self {
+            credentials,
+            tickets: Tickets::default(),
+            quotas: Quotas::new(QuotaLimits::default(), QuotaLimits::unlimited()),
+            audit: None,
+            local: Box::new(local),
+        }
+    }
+
+    /// Records who connects, and who is refused.
+    #[must_use]
+    pub fn audited(mut self, audit: Arc<dyn Audit>) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    /// Counts a new connection, and records it. Users of this machine have as many as they want.
+    pub(crate) async fn admit(
+        &self,
+        principal: &Principal,
+        source: Source,
+    ) -> Result<Option<Permit>, Problem> {
+        let permit = match source {
+            Source::Unix(_) => None,
+            Source::Address(_) => match self.quotas.connection(&principal.owner()) {
+                Ok(permit) => Some(permit),
+                Err(exceeded) => {
+                    self.record(AuditEvent::QuotaRefused, Some(principal), source).await;
+                    return Err(exceeded.into());
+                }
+            },
+        };
+        self.record(AuditEvent::Authenticated, Some(principal), source).await;
+        Ok(permit)
+    }
+
+    /// Appends to the audit. What cannot be recorded is in the log.
+    async fn record(&self, what: AuditEvent, who: Option<&Principal>, source: Source) {
+        let Some(audit) = &self.audit else { return };
+        let record = AuditRecord { source: Some(source), ..AuditRecord::new(wall_clock()(), what, who) };
+        if let Err(error) = audit.record(record).await {
+            tracing::error!(%error, "an event is missing in the audit");
+        }
     }
 
     /// Returns whose request it is, by its `Authorization` header, or by the socket that it came
@@ -44,7 +91,16 @@ impl Access {
             }
             (given, _) => given.map(|value| value.to_str().unwrap_or_default()),
         };
-        Ok(self.credentials.authenticate(authorization, source).await?)
+        match self.credentials.authenticate(authorization, source).await {
+            Ok(principal) => Ok(principal),
+            Err(failure) => {
+                // A source that is throttled has been recorded ten times already.
+                if !matches!(failure, AuthFailure::Throttled { .. }) {
+                    self.record(AuditEvent::Refused, None, source).await;
+                }
+                Err(failure.into())
+            }
+        }
     }
 
     /// Returns whose ticket it is, and uses it up.
@@ -60,13 +116,21 @@ impl Access {
     /// Completes when the principal's credential is revoked or expires. Returns whether its turns
     /// must stop as well.
     pub(crate) async fn until_invalid(&self, principal: &Principal) -> bool {
-        use crate::auth::Ended;
         matches!(self.credentials.watch_validity(principal).await, Ended::Revoked { stop_turns: true })
     }
 }
 
-impl From<crate::auth::AuthFailure> for Problem {
-    fn from(failure: crate::auth::AuthFailure) -> Self {
+impl From<QuotaExceeded> for Problem {
+    fn from(exceeded: QuotaExceeded) -> Self {
+        Self {
+            retry_after: exceeded.retry_after,
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "quota", exceeded.to_string())
+        }
+    }
+}
+
+impl From<AuthFailure> for Problem {
+    fn from(failure: AuthFailure) -> Self {
         let details = failure.problem();
         Self {
             status: StatusCode::from_u16(details.status).unwrap_or(StatusCode::UNAUTHORIZED),

@@ -4,7 +4,7 @@ use super::Connection;
 use crate::{
     access::Access,
     application::{Application, Carried, EndReason, Presence},
-    auth::Source,
+    auth::{Permit, Source},
     limits::{ENDED_CONNECTIONS, ENDED_KEPT, NODE_KEPT_BYTES, PIPE_BYTES, SLOW_READER},
 };
 use agent::Principal;
@@ -45,6 +45,14 @@ struct Ended {
     reason: EndReason,
 }
 
+/// Who opens a connection.
+pub(crate) struct Opened {
+    pub(crate) principal: Principal,
+    pub(crate) source: Source,
+    /// Counts it among those of its user.
+    pub(crate) permit: Option<Permit>,
+}
+
 /// What is known of a connection's id.
 pub(crate) enum Found {
     /// It is open.
@@ -69,9 +77,9 @@ impl Registry {
         self: &Arc<Self>,
         principal: Principal,
         source: Source,
-        routes: bool,
+        permit: Option<Permit>,
     ) -> Result<Arc<Connection>, getrandom::Error> {
-        Ok(self.open_as(self.new_id()?, principal, source, routes))
+        Ok(self.open_as(self.new_id()?, Opened { principal, source, permit }, true))
     }
 
     /// Returns an id for a new connection.
@@ -85,16 +93,15 @@ impl Registry {
     }
 
     /// Opens a connection under an id of [`Registry::new_id`].
-    pub(crate) fn open_as(
-        self: &Arc<Self>,
-        id: String,
-        principal: Principal,
-        source: Source,
-        routes: bool,
-    ) -> Arc<Connection> {
+    pub(crate) fn open_as(self: &Arc<Self>, id: String, opened: Opened, routes: bool) -> Arc<Connection> {
+        let Opened { principal, source, permit } = opened;
         let connection = Connection::new(id, principal, routes);
         self.lock().open.insert(connection.id.clone(), connection.clone());
-        self.tasks.spawn(self.clone().run(connection.clone(), source));
+        let running = self.clone().run(connection.clone(), source);
+        self.tasks.spawn(async move {
+            running.await;
+            drop(permit);
+        });
         connection
     }
 

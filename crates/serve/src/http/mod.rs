@@ -12,7 +12,7 @@ pub use problem::Problem;
 
 use crate::{
     access::Access,
-    auth::{Credentials, Source, Ticket, wall_clock},
+    auth::{Credentials, Permit, Source, Ticket, wall_clock},
     connection::Connection,
     connection::registry::{Found, Registry},
     limits::UNPARSED_BYTES,
@@ -79,10 +79,10 @@ impl Site {
         }
     }
 
-    /// Refuses new connections while the server stops.
-    fn accepts_connections(&self) -> Result<(), Problem> {
+    /// Admits a new connection: refuses it while the server stops, and beyond the user's quota.
+    async fn admit(&self, principal: &Principal, source: Source) -> Result<Option<Permit>, Problem> {
         match self.draining.is_cancelled() {
-            false => Ok(()),
+            false => self.access.admit(principal, source).await,
             true => Err(Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "draining",

@@ -64,10 +64,10 @@ async fn initialize(
             "the header Acp-Connection-Id is missing; only an initialize request opens a connection",
         ));
     };
-    site.accepts_connections()?;
+    let permit = site.admit(&principal, source(parts)).await?;
     let connection = site
         .registry
-        .open(principal, source(parts), true)
+        .open(principal, source(parts), permit)
         .map_err(|_no_random| Problem::overloaded("the system has no random bytes"))?;
     let opening = Opening(Some(connection.clone()));
     let answer = connection.exchange(&id);

@@ -9,8 +9,11 @@ use super::{
 };
 use crate::{
     application::EndReason,
-    auth::{Source, Ticket},
-    connection::{AttachError, Connection, Next, Reader, ResumeError, StreamKey, registry::Found},
+    auth::{Permit, Source, Ticket},
+    connection::{
+        AttachError, Connection, Next, Reader, ResumeError, StreamKey,
+        registry::{Found, Opened},
+    },
     limits::{FIRST_MESSAGE_WAIT, MESSAGE_BYTES, PING_INTERVAL, QUEUED_BYTES, SILENCE},
     message::{Head, one_line},
 };
@@ -52,10 +55,11 @@ pub(super) async fn upgrade(site: &Site, mut parts: Parts) -> Result<Response, P
         _ => site.principal(&parts).await?,
     };
     let resumed = resumption(site, &parts, &principal)?;
-    if resumed.is_none() {
-        site.accepts_connections()?;
-    }
     let from = source(&parts);
+    let permit = match resumed {
+        Some(_) => None,
+        None => site.admit(&principal, from).await?,
+    };
     let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => upgrade,
         Err(rejection) => return Ok(rejection.into_response()),
@@ -75,7 +79,7 @@ pub(super) async fn upgrade(site: &Site, mut parts: Parts) -> Result<Response, P
     if let Some(selected) = SUBPROTOCOLS.into_iter().find(|name| offered.iter().any(|offer| offer == name)) {
         upgrade.set_selected_protocol(HeaderValue::from_static(selected));
     }
-    let carrier = Carrier { site: site.clone(), principal, source: from, id: id.clone() };
+    let carrier = Carrier { site: site.clone(), principal, source: from, id: id.clone(), permit };
     let mut response = upgrade.on_upgrade(move |socket| carrier.carry(socket, resumed));
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(CONNECTION_ID, id);
@@ -174,6 +178,8 @@ struct Carrier {
     source: Source,
     /// The id of the connection that the socket opens.
     id: String,
+    /// Counts that connection.
+    permit: Option<Permit>,
 }
 
 /// A message of the wire itself, which is neither counted nor passed on.
@@ -194,7 +200,7 @@ struct WireParams {
 
 impl Carrier {
     /// Carries messages until the socket ends.
-    async fn carry(self, socket: WebSocket, resumed: Option<(Reader, Value)>) {
+    async fn carry(mut self, socket: WebSocket, resumed: Option<(Reader, Value)>) {
         let (mut sink, mut stream) = socket.split();
         let (reader, first) = match resumed {
             Some((reader, answer)) => (reader, First::Answer(answer)),
@@ -229,7 +235,7 @@ impl Carrier {
     }
 
     /// Reads the first message: it opens a connection or resumes one.
-    async fn first(&self, stream: &mut SplitStream<WebSocket>) -> Result<(Reader, First), SocketEnd> {
+    async fn first(&mut self, stream: &mut SplitStream<WebSocket>) -> Result<(Reader, First), SocketEnd> {
         let read = timeout(FIRST_MESSAGE_WAIT, async {
             loop {
                 match text(stream.next().await)? {
@@ -248,8 +254,11 @@ impl Carrier {
         if head.is_method("stream/resume") {
             return self.resume(&text);
         }
-        let connection =
-            self.site.registry.open_as(self.id.clone(), self.principal.clone(), self.source, false);
+        let connection = self.site.registry.open_as(
+            self.id.clone(),
+            Opened { principal: self.principal.clone(), source: self.source, permit: self.permit.take() },
+            false,
+        );
         let reader =
             connection.attach(StreamKey::Connection, None).map_err(|_ended| SocketEnd::Close(DEFECT))?;
         Ok((reader, First::Message(head, one_line(&text).into_owned())))

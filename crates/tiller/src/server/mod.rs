@@ -12,12 +12,18 @@ use application::ServedProtocol;
 use users::Users;
 
 use crate::{
-    directories::tokens_file, environment::Environment, exit::Exit, failure::usage, limits, options::Options,
-    settings::Settings, signals, streams, wiring,
+    directories::{audit_directory, tokens_file},
+    environment::Environment,
+    exit::Exit,
+    failure::usage,
+    limits,
+    options::Options,
+    settings::Settings,
+    signals, streams, wiring,
 };
 use ::serve::{
     Access, ServeOptions, Server,
-    auth::{Credentials, FileTokens, TokenStore, wall_clock},
+    auth::{Credentials, FileAudit, FileTokens, TokenStore, wall_clock},
 };
 use agent::{Principal, Scope, SessionStore};
 use anyhow::{Context as _, Result};
@@ -47,7 +53,10 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
     if let Some(identities) = identities {
         credentials = credentials.with_verifier(Arc::new(identities));
     }
-    let access = Access::new(Arc::new(credentials), local_principal);
+    let access = Access::new(Arc::new(credentials), local_principal).audited(Arc::new(FileAudit::new(
+        wiring::local_system(options),
+        audit_directory(&options.directories.data),
+    )));
     let serve_options = ServeOptions {
         resume_grace: options.serve.resume_grace,
         unix_users: options.serve.unix_users.clone(),

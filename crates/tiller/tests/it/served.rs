@@ -252,3 +252,24 @@ fn tokens_of_an_identity_provider_are_accepted_as_the_settings_say() {
     assert_eq!(status, 503, "{answer}");
     assert_eq!(issuer.requests().len(), before);
 }
+
+#[test]
+fn a_user_has_so_many_connections_and_the_audit_says_who_connected_and_who_was_refused() {
+    let home = Home::new();
+    let created = create(&home, &[]);
+    let token = created["token"].as_str().unwrap();
+    let server = Served::start(&home);
+    let bearer = format!("Bearer {token}");
+    for _ in 0..32 {
+        assert_eq!(server.initialize(Some(&bearer)).0, 200);
+    }
+    let (status, answer) = server.initialize(Some(&bearer));
+    assert!(status == 429 && answer.contains(r#""reason":"quota""#), "{answer}");
+    assert_eq!(server.initialize(Some("Bearer tlr_wrong")).0, 401);
+    let directory = home.path().join("home/.local/share/tiller/audit");
+    let file = std::fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+    let records = std::fs::read_to_string(file).unwrap();
+    let count = |what: &str| records.lines().filter(|line| line.contains(&format!("\"{what}\""))).count();
+    assert_eq!((count("authenticated"), count("quota_refused"), count("refused")), (32, 1, 1), "{records}");
+    assert!(!records.contains(token) && records.contains("127.0.0.1"));
+}
