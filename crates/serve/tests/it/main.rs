@@ -6,4 +6,6 @@
 mod application;
 mod cuts;
 mod proxy;
+mod raw;
+mod resume;
 mod tokens;

@@ -76,7 +76,10 @@ impl Counts {
 
 impl Proxy {
     /// Creates a proxy before a server. `plan` is called for each socket.
-    pub(crate) fn new(server: Arc<Server>, plan: impl FnMut() -> Option<Break> + Send + 'static) -> Arc<Self> {
+    pub(crate) fn new(
+        server: Arc<Server>,
+        plan: impl FnMut() -> Option<Break> + Send + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self { server, plan: Mutex::new(Box::new(plan)), counts: Arc::default() })
     }
 }
@@ -106,18 +109,8 @@ async fn carry(
     let limit = |direction| {
         planned.filter(|planned| planned.direction == direction).map_or(usize::MAX, |planned| planned.bytes)
     };
-    let up = copy(
-        from_client,
-        to_server,
-        limit(Direction::ToServer),
-        counts.counter(Direction::ToServer),
-    );
-    let down = copy(
-        from_server,
-        to_client,
-        limit(Direction::ToClient),
-        counts.counter(Direction::ToClient),
-    );
+    let up = copy(from_client, to_server, limit(Direction::ToServer), counts.counter(Direction::ToServer));
+    let down = copy(from_server, to_client, limit(Direction::ToClient), counts.counter(Direction::ToClient));
     let breaks = {
         let (mut up, mut down) = (std::pin::pin!(up), std::pin::pin!(down));
         tokio::select! {
