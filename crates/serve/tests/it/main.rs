@@ -5,6 +5,7 @@
 
 mod application;
 mod cuts;
+mod http;
 mod proxy;
 mod raw;
 mod resume;
