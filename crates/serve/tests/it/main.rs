@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a test with random cuts prints its seed")]
 
 mod application;
+mod credentials;
 mod cuts;
 mod http;
 mod proxy;
