@@ -155,9 +155,9 @@ async fn a_peer_that_falls_silent_after_any_message_is_left_and_the_connection_g
 
 #[tokio::test(start_paused = true)]
 async fn a_hundred_random_cuts_of_one_connection_lose_and_repeat_nothing() {
-    let seed = std::env::var("TILLER_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = std::env::var("TILLER_CUTS_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| getrandom::u64().unwrap());
-    println!("TILLER_TEST_SEED={seed}");
+    println!("TILLER_CUTS_SEED={seed}");
     let mut random = Random(seed | 1);
     let mut client = Client::new(move || {
         let direction = DIRECTIONS[random.below(2)];

@@ -159,7 +159,8 @@ async fn each_wrong_request_has_its_status_and_nothing_of_it_happens() {
     let echo = call(2, "echo", json!({ "sessionId": "s" }));
     let event_stream = ("Accept", "text/event-stream");
     let long = "x".repeat(129);
-    let cases: &[(&str, &[(&str, &str)], &str, u16)] = &[
+    type Headers<'a> = &'a [(&'a str, &'a str)];
+    let cases: &[(&str, Headers<'_>, &str, u16)] = &[
         ("POST", &[("Content-Type", "text/plain")], &echo, 415),
         ("POST", &[("Acp-Session-Id", "other")], &echo, 400),
         ("POST", &[("Acp-Session-Id", &long)], &echo, 400),

@@ -1,7 +1,7 @@
 //! Integration tests: the server and its client over pipes, with a scripted application.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::print_stdout, reason = "a test with random cuts prints its seed")]
+#![expect(clippy::disallowed_methods, reason = "these tests are clients of real sockets")]
 
 mod application;
 mod credentials;
@@ -10,4 +10,5 @@ mod http;
 mod proxy;
 mod raw;
 mod resume;
+mod revocation;
 mod tokens;
