@@ -282,6 +282,11 @@ impl Link {
         Ok(())
     }
 
+    /// Whether the input has ended and every request was answered.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended && !self.recall.waits()
+    }
+
     /// Begins a new connection in place of one that the server has lost.
     ///
     /// # Errors

@@ -52,6 +52,11 @@ impl Recall {
         self.unanswered.push((id, request));
     }
 
+    /// Whether a request of the editor was not answered.
+    pub(super) fn waits(&self) -> bool {
+        !self.unanswered.is_empty()
+    }
+
     /// Takes note of a message of the server. Returns whether it is for the editor.
     pub(super) fn received(&mut self, text: &str) -> bool {
         let head = Head::of(text);

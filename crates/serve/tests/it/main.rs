@@ -1,0 +1,14 @@
+//! Integration tests: the server and its client over pipes, with a scripted application.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "these tests are clients of real sockets")]
+
+mod application;
+mod credentials;
+mod cuts;
+mod http;
+mod proxy;
+mod raw;
+mod resume;
+mod revocation;
+mod tokens;
