@@ -99,7 +99,8 @@ async fn converse(mut client: Client) -> Outcome {
     client.until(json!(3)).await;
     client.request(4, "ask", json!({ "sessionId": "s" })).await;
     client.until(json!("ask-4")).await;
-    tokio::time::sleep(Duration::from_secs(6)).await;
+    let early = tokio::time::timeout(Duration::from_secs(6), client.reader.next_line()).await;
+    assert!(early.is_err(), "the server waits for the answer: {early:?}");
     client.send(json!({ "jsonrpc": "2.0", "id": "ask-4", "result": "yes" })).await;
     client.until(json!(4)).await;
     client.finish().await

@@ -1,4 +1,4 @@
-//! Streamable HTTP, by requests written by hand.
+//! Streamable HTTP, by raw requests.
 
 use crate::{
     application::Scripted,

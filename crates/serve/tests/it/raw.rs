@@ -1,4 +1,4 @@
-//! Clients that write bytes and frames by hand; they share no code with the server.
+//! Clients that write raw requests and frames; they share no code with the server.
 
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
