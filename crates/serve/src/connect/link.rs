@@ -83,6 +83,8 @@ pub(super) struct Link {
     received: u64,
     /// Whether the input has ended.
     ended: bool,
+    /// Whether the server was sent `stream/end`.
+    said_end: bool,
     recall: Recall,
     /// Messages that wait until sessions are open again.
     later: Vec<String>,
@@ -103,6 +105,7 @@ impl Link {
             outgoing: Outgoing::keeping_all(),
             received: 0,
             ended: false,
+            said_end: false,
             recall: Recall::default(),
             later: Vec::new(),
         }
@@ -205,7 +208,7 @@ impl Link {
                 }
             }
             if self.ended && !said_end {
-                said_end = true;
+                (said_end, self.said_end) = (true, true);
                 let end = json!({ "jsonrpc": "2.0", "method": "stream/end" });
                 if let Err(error) = sink.send(Message::text(end.to_string())).await {
                     return dropped(error.to_string());
@@ -282,9 +285,21 @@ impl Link {
         Ok(())
     }
 
-    /// Whether the input has ended and every request was answered.
+    /// Whether a connection that the server no longer has must not be begun again: the server was
+    /// sent the end of the input, or every request was answered before it.
     pub(super) fn is_over(&self) -> bool {
-        self.ended && !self.recall.waits()
+        self.said_end || self.ended && !self.recall.waits()
+    }
+
+    /// Answers the requests whose responses are lost.
+    ///
+    /// # Errors
+    /// If the editor does not read any more.
+    pub(super) async fn abandon(&mut self) -> io::Result<()> {
+        for text in self.recall.abandon() {
+            self.write(&text).await?;
+        }
+        Ok(())
     }
 
     /// Begins a new connection in place of one that the server has lost.

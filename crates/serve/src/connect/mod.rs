@@ -70,8 +70,8 @@ pub async fn connect(
         let last = match end {
             SocketEnd::Finished => return Ok(()),
             SocketEnd::Refused(why) => return Err(ConnectError::Refused(why)),
-            // It was closed at the end of the input, and only the news of that was lost.
-            SocketEnd::Gone(_) if link.is_over() => return Ok(()),
+            // It was closed at the end of the input, and only the last messages were lost.
+            SocketEnd::Gone(_) if link.is_over() => return Ok(link.abandon().await?),
             SocketEnd::Gone(why) => {
                 tracing::info!(%why, "the server no longer has the connection; its sessions are opened again");
                 link.restore().await?;

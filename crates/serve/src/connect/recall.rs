@@ -57,6 +57,15 @@ impl Recall {
         !self.unanswered.is_empty()
     }
 
+    /// Returns errors for the editor in place of the responses that will not come.
+    pub(super) fn abandon(&mut self) -> Vec<String> {
+        let ids = self.unanswered.drain(..).map(|(id, _)| id);
+        let of_editor = ids.filter(|id| !self.own.contains(id));
+        let message = "the connection broke after the end of the input, and the answer is lost; what was \
+                       requested may have been done";
+        of_editor.map(|id| error(&id, message)).collect()
+    }
+
     /// Takes note of a message of the server. Returns whether it is for the editor.
     pub(super) fn received(&mut self, text: &str) -> bool {
         let head = Head::of(text);
@@ -151,9 +160,13 @@ fn parameters(request: &str) -> Value {
 
 /// Returns the response to a prompt whose end is not known.
 fn lost(id: &str) -> String {
-    let id: Value = serde_json::from_str(id).unwrap_or_default();
     let message = "the connection to the server was lost for too long, and the answer with it; the session is \
                    open again: look at what was done, and send the prompt again if need be";
+    error(id, message)
+}
+
+fn error(id: &str, message: &str) -> String {
+    let id: Value = serde_json::from_str(id).unwrap_or_default();
     let error = json!({ "code": -32603, "message": message, "data": { "reason": "owner_lost" } });
     json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()
 }

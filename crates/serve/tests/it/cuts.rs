@@ -155,6 +155,34 @@ async fn a_peer_that_falls_silent_after_any_message_is_left_and_the_connection_g
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cut_after_the_end_of_the_input_repeats_no_request_and_leaves_none_unanswered() {
+    let early = async |mut client: Client| {
+        client.request(1, "initialize", json!({})).await;
+        client.until(json!(1)).await;
+        client.request(2, "stream", json!({ "sessionId": "s", "count": 5 })).await;
+        client.finish().await
+    };
+    let client = Client::new(|| None);
+    let counts = client.counts.clone();
+    let expected = early(client).await;
+    let mut lost = 0;
+    for direction in DIRECTIONS {
+        for bytes in 0..counts.bytes(direction) {
+            let mut outcome = early(Client::new(first(Break { direction, bytes, closes: true }))).await;
+            let what = format!("a cut {direction:?} after {bytes} bytes");
+            assert_eq!(outcome.to_application, expected.to_application, "{what}");
+            let answer = outcome.to_client.pop().unwrap();
+            assert_eq!(answer["id"], 2, "{what}");
+            let is_lost = !answer["error"].is_null();
+            assert!(is_lost || outcome.to_client.len() == 6, "{what}: an answer without what is before it");
+            assert!(expected.to_client.starts_with(&outcome.to_client), "{what}: {:?}", outcome.to_client);
+            lost += u32::from(is_lost);
+        }
+    }
+    assert!(lost > 0, "no cut was between the end of the input and the answer");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_hundred_random_cuts_of_one_connection_lose_and_repeat_nothing() {
     let seed = std::env::var("TILLER_CUTS_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| getrandom::u64().unwrap());
