@@ -356,7 +356,8 @@ async fn resumed(socket: &mut Socket) -> Result<u64, SocketEnd> {
 }
 
 fn params(text: &str) -> Value {
-    serde_json::from_str::<Value>(text).map(|mut message| message["params"].take()).unwrap_or_default()
+    let message: Value = serde_json::from_str(text).unwrap_or_default();
+    message.get("params").cloned().unwrap_or_default()
 }
 
 async fn send_ack(sink: &mut SplitSink<Socket, Message>, received: u64) -> Result<(), WsError> {

@@ -147,15 +147,13 @@ impl Recall {
 
 /// Returns the parameters of a request that concern how its session is opened.
 fn parameters(request: &str) -> Value {
-    let mut request: Value = serde_json::from_str(request).unwrap_or_default();
-    let mut kept = json!({});
-    for name in ["cwd", "mcpServers", "additionalDirectories"] {
-        let value = request["params"][name].take();
-        if !value.is_null() {
-            kept[name] = value;
-        }
-    }
-    kept
+    let request: Value = serde_json::from_str(request).unwrap_or_default();
+    let kept = ["cwd", "mcpServers", "additionalDirectories"].into_iter().filter_map(|name| {
+        // The parameters may be of any type.
+        let value = request.get("params")?.get(name)?;
+        (!value.is_null()).then(|| (name.to_owned(), value.clone()))
+    });
+    Value::Object(kept.collect())
 }
 
 /// Returns the response to a prompt whose end is not known.
@@ -207,6 +205,14 @@ mod tests {
         assert!(!recall.received(r#"{"id":"tiller-connect-1","result":{}}"#));
         assert!(!recall.is_restoring());
         assert!(recall.received(r#"{"id":5,"result":{}}"#));
+    }
+
+    #[test]
+    fn parameters_of_any_type_are_accepted() {
+        for params in ["[]", "[1]", "null", "7", "\"x\"", "{}"] {
+            let request = format!(r#"{{"id":1,"method":"session/new","params":{params}}}"#);
+            assert_eq!(parameters(&request), json!({}), "{params}");
+        }
     }
 
     #[test]
