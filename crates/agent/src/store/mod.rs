@@ -105,7 +105,7 @@ pub trait SessionStore: Send + Sync {
     }
 
     /// Returns the store as one user sees it, if this store separates its users by itself. Callers
-    /// use [`scoped`], which does it for every store.
+    /// use [`scoped`](crate::scoped()), which does it for every store.
     fn scoped(&self, _owner: &Owner) -> Option<Arc<dyn SessionStore>> {
         None
     }

@@ -1,6 +1,6 @@
 //! Sessions in PostgreSQL, for servers of several nodes.
 //!
-//! Each operation is a transaction of one [scope](scope): row-level security shows it the sessions
+//! Each operation is a transaction of one [scope]: row-level security shows it the sessions
 //! of its user only. An append is one statement in one round trip.
 
 mod address;
