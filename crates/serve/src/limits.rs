@@ -63,6 +63,7 @@ pub(crate) const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 /// Time for a client to read at least one message while messages wait.
 pub(crate) const SLOW_READER: Duration = Duration::from_secs(60);
 /// Time that TCP waits for an acknowledgement.
+#[cfg(target_os = "linux")]
 pub(crate) const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Sockets of a node.
 pub const SOCKETS: usize = 4_096;

@@ -1,5 +1,6 @@
 //! TCP sockets, and the proxies that forward for others.
 
+#[cfg(target_os = "linux")]
 use crate::limits::TCP_USER_TIMEOUT;
 use axum::http::HeaderMap;
 use ipnet::IpNet;

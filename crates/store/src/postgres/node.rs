@@ -192,7 +192,12 @@ impl Beats {
 
 /// Returns milliseconds since the boot, including those asleep.
 fn since_boot() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
+    // Elsewhere the monotonic clock runs on during suspend.
+    #[cfg(target_os = "linux")]
+    let clock = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = ClockId::Monotonic;
+    let now = clock_gettime(clock);
     let (seconds, nanoseconds) = (now.tv_sec.cast_unsigned(), now.tv_nsec.cast_unsigned());
     seconds.saturating_mul(1_000).saturating_add(nanoseconds / 1_000_000)
 }
