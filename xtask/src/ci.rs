@@ -64,7 +64,8 @@ pub(crate) fn run() -> Result<()> {
         Ok(tool) => {
             for transport in TRANSPORTS {
                 let mut over = tool.command();
-                over.args(["run", "--package", "acp", "--test", "it", "--locked"]);
+                // The whole workspace, so that nothing is compiled again with other features.
+                over.args(["run", "--workspace", "--locked", "-E", "package(acp) & kind(test)"]);
                 steps.command(transport, over.env("TILLER_TEST_TRANSPORT", transport))?;
             }
             let mut nextest = tool.command();
