@@ -19,6 +19,7 @@ mod cursor;
 mod database;
 pub mod exported;
 mod limits;
+mod memory_rows;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod raw;

@@ -93,6 +93,11 @@ impl Scopes {
         self.0 & bit(scope) != 0
     }
 
+    /// Whether every scope of another set is in this one.
+    pub fn includes(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
     /// Returns the scopes of the set, in the order of [`Scope::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL.into_iter().filter(move |scope| self.has(*scope))
@@ -122,6 +127,8 @@ mod tests {
         }
         assert_eq!(Scopes::all().iter().count(), Scope::ALL.len());
         assert_eq!(Scopes::default().iter().count(), 0);
+        let one: Scopes = [Scope::Connect].into_iter().collect();
+        assert!(Scopes::all().includes(one) && one.includes(one) && !one.includes(Scopes::all()));
         let error = "session:all".parse::<Scope>().unwrap_err().to_string();
         assert!(error.contains("session:all") && error.contains("session:write"), "{error}");
     }

@@ -105,17 +105,20 @@ impl Registry {
         connection
     }
 
-    /// Returns the connection with an id, if it is the principal's.
+    /// Returns the connection with an id, if it is the principal's. A credential that permits less
+    /// than the one that opened it cannot use it: what a connection may do was decided then.
     pub(crate) fn find(&self, id: &str, principal: &Principal) -> Found {
         let state = self.lock();
-        let open = state.open.get(id).filter(|connection| connection.principal.is_same_user(principal));
+        let may =
+            |opener: &Principal| opener.is_same_user(principal) && principal.scopes.includes(opener.scopes);
+        let open = state.open.get(id).filter(|connection| may(&connection.principal));
         match open {
             Some(connection) => match connection.ended() {
                 None => Found::Open(connection.clone()),
                 Some(reason) => Found::Ended(reason),
             },
             None => {
-                let of_id = |ended: &&Ended| ended.id == id && ended.principal.is_same_user(principal);
+                let of_id = |ended: &&Ended| ended.id == id && may(&ended.principal);
                 state.ended.iter().find(of_id).map_or(Found::Unknown, |ended| Found::Ended(ended.reason))
             }
         }
@@ -136,13 +139,12 @@ impl Registry {
     /// Ends connections that are read too slowly, and the largest ones without a socket while all
     /// together hold more than a node keeps.
     pub(crate) fn sweep(&self) {
-        for connection in self.all() {
-            if connection.stalled() > SLOW_READER {
-                connection.end(EndReason::SlowReader);
-            }
+        let all = self.all();
+        for connection in all.iter().filter(|connection| connection.stalled() > SLOW_READER) {
+            connection.end(EndReason::SlowReader);
         }
         let mut detached: Vec<_> =
-            self.all().into_iter().map(|connection| (connection.bytes(), connection)).collect();
+            all.into_iter().map(|connection| (connection.bytes(), connection)).collect();
         let mut bytes: usize = detached.iter().map(|(bytes, _)| bytes).sum();
         detached.retain(|(_, connection)| *connection.presence().borrow() == Presence::Detached);
         detached.sort_by_key(|(bytes, _)| *bytes);

@@ -1,7 +1,7 @@
 //! A scripted application. It answers `echo`, streams numbered notifications, and asks its client.
 
 use crate::tokens::MemoryTokens;
-use agent::Principal;
+use agent::{Principal, Scope};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use serve::{
@@ -39,7 +39,7 @@ impl Scripted {
     /// Returns a server over it, with tokens in memory.
     pub(crate) fn server(self: &Arc<Self>, tokens: Arc<MemoryTokens>, options: ServeOptions) -> Server {
         let credentials = Credentials::new(tokens, wall_clock());
-        let access = Access::new(Arc::new(credentials), |uid| Principal::local(format!("user-{uid}")));
+        let access = Access::new(Arc::new(credentials), principal);
         Server::new(self.clone(), access, options).unwrap()
     }
 }
@@ -99,5 +99,18 @@ fn answers(message: &Value, asked: &mut HashMap<Value, Value>) -> Vec<Value> {
                 |id| json!({ "jsonrpc": "2.0", "id": id, "result": { "answered": message["result"] } });
             asked.map(respond).into_iter().collect()
         }
+    }
+}
+
+/// The id of a process whose credential is that of user 0 and permits reading only.
+pub(crate) const READER: u32 = 1_000;
+
+fn principal(uid: u32) -> Principal {
+    match uid {
+        READER => {
+            let scopes = [Scope::Connect, Scope::SessionRead].into_iter().collect();
+            Principal { scopes, ..Principal::local("user-0") }
+        }
+        uid => Principal::local(format!("user-{uid}")),
     }
 }

@@ -1,7 +1,7 @@
 //! Resumption by raw frames.
 
 use crate::{
-    application::Scripted,
+    application::{READER, Scripted},
     raw::{LOCAL, Socket},
     tokens::MemoryTokens,
 };
@@ -104,6 +104,9 @@ async fn what_cannot_be_resumed_is_refused_and_never_a_silent_live_stream() {
     assert_eq!(unknown, Err((4410, "resume_unknown".to_owned())));
     let another = Source::Unix(1);
     assert_eq!(resumed(&server, another, &socket.id, 0).await, unknown, "another user learns nothing");
+    let reader = Source::Unix(READER);
+    let refused = resumed(&server, reader, &socket.id, 0).await;
+    assert_eq!(refused, unknown, "a credential that permits less takes no connection over");
     let unknown = by_headers(LOCAL, "unknown", "0").await;
     assert_eq!(unknown.0, 404);
     assert_eq!(by_headers(another, &socket.id, "0").await, unknown, "another user learns nothing");

@@ -4,30 +4,20 @@ use super::{column::text, scope::Scope, shared::Shared, transaction::Transaction
 use crate::{
     clock::now,
     limits::{EXPIRED_KEPT_MS, MEMORIES_FOUND_MAX, MEMORIES_PER_SCOPE},
+    memory_rows::{COLUMNS, end, project as stored_project, row_id, weight_of_class_and_type},
 };
 use agent::{
-    Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery,
-    MemoryScope, MemoryTimes, NewMemory, PINNED_WEIGHT, SessionId, StoreError, Stored, memory_keys,
+    Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery, MemoryScope,
+    MemoryTimes, NewMemory, PINNED_WEIGHT, SessionId, StoreError, Stored, memory_keys,
 };
 use async_trait::async_trait;
 use std::sync::{Arc, LazyLock};
 use system::AbsPath;
 use tokio_postgres::Row;
 
-/// Milliseconds in a day.
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-
-/// The columns of a [`Memory`], in the order in which `memory` reads them.
-const COLUMNS: &str = "m.id, m.project, m.session_id, m.type, m.class, m.title, m.content, m.pinned, \
-    m.created_at, m.updated_at, m.surfaced_at, m.expires_at";
-
 /// The query for memories, ordered by their words if there are any, else by [`Memory::weight`].
 static FIND: LazyLock<String> = LazyLock::new(|| {
-    let whens = |weights: &[(&str, i64)]| -> String {
-        weights.iter().map(|(id, weight)| format!(" WHEN '{id}' THEN {weight}")).collect()
-    };
-    let classes = whens(&MemoryClass::ALL.map(|class| (class.id(), class.weight())));
-    let kinds = whens(&MemoryKind::ALL.map(|kind| (kind.id(), kind.weight())));
+    let weight = weight_of_class_and_type();
     format!(
         "SELECT {COLUMNS} FROM memories AS m WHERE m.tenant_id = $1 AND m.owner_id = $2 \
          AND ($3 = 'all' OR m.project IS NULL OR ($3 = 'project' AND m.project = $4)) \
@@ -35,7 +25,7 @@ static FIND: LazyLock<String> = LazyLock::new(|| {
          AND (m.expires_at IS NULL OR m.expires_at > $7) AND ($9::text IS NULL OR m.tsv @@ $9::tsquery) \
          ORDER BY CASE WHEN $9 IS NULL THEN 0 ELSE ts_rank('{{0.1, 0.2, 0.4, 0.4}}', m.tsv, $9::tsquery, 1) END DESC, \
          CASE WHEN $9 IS NOT NULL THEN 0 ELSE CASE WHEN m.pinned THEN {PINNED_WEIGHT} ELSE 0 END \
-         + CASE m.class{classes} ELSE 0 END + CASE m.type{kinds} ELSE 0 END END DESC, \
+         + {weight} END DESC, \
          m.updated_at DESC, m.id DESC LIMIT $8"
     )
 });
@@ -252,7 +242,7 @@ fn memory(row: &Row) -> Memory {
         },
         // A path that is not absolute belongs to no project, and must not make the memory valid
         // everywhere.
-        project: project.map(|path| AbsPath::new(&path).unwrap_or_else(|_| nowhere())),
+        project: project.map(|path| stored_project(&path)),
         session: row.get::<_, Option<String>>(2).map(SessionId),
         times: MemoryTimes {
             created_at: row.get(8),
@@ -261,20 +251,4 @@ fn memory(row: &Row) -> Memory {
             expires_at: row.get(11),
         },
     }
-}
-
-/// The project of a memory whose path is damaged: the kernel's file of nothing is no project.
-fn nowhere() -> AbsPath {
-    AbsPath::new("/dev/null").expect("it is absolute")
-}
-
-fn end(now: i64, expiry: Expiry) -> Option<i64> {
-    match expiry {
-        Expiry::Never => None,
-        Expiry::Days(days) => Some(now.saturating_add(i64::from(days).saturating_mul(DAY_MS))),
-    }
-}
-
-fn row_id(id: MemoryId) -> i64 {
-    i64::try_from(id.0).unwrap_or(i64::MAX)
 }

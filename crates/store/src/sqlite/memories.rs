@@ -3,21 +3,15 @@
 use super::{LazyReader, failure::failed, worker::Durability, worker::Worker};
 use crate::clock::now;
 use crate::limits::{EXPIRED_KEPT_MS, MEMORIES_FOUND_MAX, MEMORIES_PER_SCOPE};
+use crate::memory_rows::{COLUMNS, end, project as stored_project, row_id, weight_of_class_and_type};
 use agent::{
-    Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery,
-    MemoryScope, MemoryTimes, NewMemory, PINNED_WEIGHT, SessionId, StoreError, Stored, memory_keys, words,
+    Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery, MemoryScope,
+    MemoryTimes, NewMemory, PINNED_WEIGHT, SessionId, StoreError, Stored, memory_keys, words,
 };
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use std::sync::{Arc, LazyLock};
 use system::AbsPath;
-
-/// Milliseconds in a day.
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-
-/// The columns of a [`Memory`], in the order in which `memory` reads them.
-const COLUMNS: &str = "m.id, m.project, m.session_id, m.type, m.class, m.title, m.content, m.pinned, \
-    m.created_at, m.updated_at, m.surfaced_at, m.expires_at";
 
 /// The conditions of a query. `IS` compares a missing project too.
 const MATCHING: &str = "(?1 = 'all' OR m.project IS NULL OR (?1 = 'project' AND m.project = ?2)) \
@@ -26,14 +20,10 @@ const MATCHING: &str = "(?1 = 'all' OR m.project IS NULL OR (?1 = 'project' AND 
 
 /// The query for all memories, ordered by [`Memory::weight`].
 static LIST: LazyLock<String> = LazyLock::new(|| {
-    let whens = |weights: &[(&str, i64)]| -> String {
-        weights.iter().map(|(id, weight)| format!(" WHEN '{id}' THEN {weight}")).collect()
-    };
-    let classes = whens(&MemoryClass::ALL.map(|class| (class.id(), class.weight())));
-    let kinds = whens(&MemoryKind::ALL.map(|kind| (kind.id(), kind.weight())));
+    let weight = weight_of_class_and_type();
     format!(
         "SELECT {COLUMNS} FROM memories AS m WHERE {MATCHING} ORDER BY \
-         iif(m.pinned, {PINNED_WEIGHT}, 0) + CASE m.class{classes} ELSE 0 END + CASE m.type{kinds} ELSE 0 END DESC, \
+         iif(m.pinned, {PINNED_WEIGHT}, 0) + {weight} DESC, \
          m.updated_at DESC, m.id DESC LIMIT ?6"
     )
 });
@@ -237,7 +227,7 @@ fn memory(row: &Row<'_>) -> rusqlite::Result<Memory> {
         },
         // A path that is not absolute belongs to no project, and must not make the memory valid
         // everywhere.
-        project: project.map(|path| AbsPath::new(&path).unwrap_or_else(|_| nowhere())),
+        project: project.map(|path| stored_project(&path)),
         session: row.get::<_, Option<String>>(2)?.map(SessionId),
         times: MemoryTimes {
             created_at: row.get(8)?,
@@ -246,20 +236,4 @@ fn memory(row: &Row<'_>) -> rusqlite::Result<Memory> {
             expires_at: row.get(11)?,
         },
     })
-}
-
-/// The project of a memory whose path is damaged: the kernel's file of nothing is no project.
-fn nowhere() -> AbsPath {
-    AbsPath::new("/dev/null").expect("it is absolute")
-}
-
-fn end(now: i64, expiry: Expiry) -> Option<i64> {
-    match expiry {
-        Expiry::Never => None,
-        Expiry::Days(days) => Some(now.saturating_add(i64::from(days).saturating_mul(DAY_MS))),
-    }
-}
-
-fn row_id(id: MemoryId) -> i64 {
-    i64::try_from(id.0).unwrap_or(i64::MAX)
 }

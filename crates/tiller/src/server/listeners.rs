@@ -72,7 +72,7 @@ pub(super) async fn check_safety(
     let rows = tokens.list().await?;
     if !has_identity_provider && !rows.iter().any(|row| row.is_valid_at(now)) {
         return Err(refuse(format!(
-            "not listening on tcp:{first}: there is no token, so nobody could use the server and nothing would \
+            "not listening on tcp:{first}: there is no token, so no client could use the server and nothing would \
              protect it; run: tiller token create NAME --user USER, or set serve.oidc.issuer"
         )));
     }
