@@ -10,6 +10,7 @@
 //!
 //! Read `turn/mod.rs` first.
 
+mod admission;
 mod checkpoint;
 mod client;
 mod event;
@@ -24,6 +25,7 @@ mod limits;
 mod log;
 mod memories;
 mod model;
+mod operator;
 mod policy;
 pub mod principal;
 mod prompt;
@@ -43,6 +45,7 @@ pub mod tools;
 mod trust;
 mod turn;
 
+pub use admission::{NotAdmitted, OperatorLimit};
 pub use checkpoint::Checkpoint;
 pub use client::pages::EventPages;
 pub use client::{Client, PermissionRequest, Surface};
@@ -97,6 +100,7 @@ pub use model::{
     AssistantMessage, Credentials, LanguageModel, Message, ModelAbilities, ModelDialect, ModelError,
     ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, ToolProfile,
 };
+pub use operator::{Operator, Place};
 pub use policy::found::found_rules;
 pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,

@@ -38,11 +38,23 @@ impl Access {
         }
     }
 
+    /// Counts what users have against these quotas.
+    #[must_use]
+    pub fn limited(mut self, quotas: Quotas) -> Self {
+        self.quotas = quotas;
+        self
+    }
+
     /// Records who connects, and who is refused.
     #[must_use]
     pub fn audited(mut self, audit: Arc<dyn Audit>) -> Self {
         self.audit = Some(audit);
         self
+    }
+
+    /// Forgets what users had that counts no longer.
+    pub(crate) fn sweep(&self) {
+        self.quotas.sweep(tokio::time::Instant::now(), wall_clock()());
     }
 
     /// Counts a new connection, and records it. Users of this machine have as many as they want.
@@ -56,7 +68,8 @@ impl Access {
             Source::Address(_) => match self.quotas.connection(&principal.owner()) {
                 Ok(permit) => Some(permit),
                 Err(exceeded) => {
-                    self.record(AuditEvent::QuotaRefused, Some(principal), source).await;
+                    let about = Some(exceeded.quota.name());
+                    self.record_about(AuditEvent::QuotaRefused, Some(principal), source, about).await;
                     return Err(exceeded.into());
                 }
             },
@@ -67,8 +80,22 @@ impl Access {
 
     /// Appends to the audit. What cannot be recorded is in the log.
     async fn record(&self, what: AuditEvent, who: Option<&Principal>, source: Source) {
+        self.record_about(what, who, source, None).await;
+    }
+
+    async fn record_about(
+        &self,
+        what: AuditEvent,
+        who: Option<&Principal>,
+        source: Source,
+        about: Option<&str>,
+    ) {
         let Some(audit) = &self.audit else { return };
-        let record = AuditRecord { source: Some(source), ..AuditRecord::new(wall_clock()(), what, who) };
+        let record = AuditRecord {
+            source: Some(source),
+            about: about.map(str::to_owned),
+            ..AuditRecord::new(wall_clock()(), what, who)
+        };
         if let Err(error) = audit.record(record).await {
             tracing::error!(%error, "an event is missing in the audit");
         }

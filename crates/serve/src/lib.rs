@@ -20,10 +20,12 @@ mod http;
 pub mod limits;
 mod listen;
 mod message;
+mod operators;
 mod server;
 
 pub use access::Access;
 pub use application::{Application, Carried, EndReason, Presence};
 pub use http::{Names, Problem};
 pub use listen::{CertificateFiles, ListenError, Listener, Proxies, TlsError};
+pub use operators::Operators;
 pub use server::{ServeOptions, Server};

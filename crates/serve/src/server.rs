@@ -73,6 +73,7 @@ impl Server {
             loop {
                 tokio::time::sleep(SWEEP_INTERVAL).await;
                 self.site.registry.sweep();
+                self.site.access.sweep();
             }
         };
         stop.run_until_cancelled(sweeping).await;

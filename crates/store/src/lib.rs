@@ -25,6 +25,7 @@ mod postgres;
 mod raw;
 pub mod server;
 mod server_state;
+mod spent;
 #[expect(
     clippy::disallowed_methods,
     reason = "the database, its directory and its set-aside files belong to the program, not to the workspace"

@@ -1,7 +1,9 @@
 //! Maps failures to JSON-RPC errors: a code and data for programs, a message for people.
 
 use crate::limits::QUOTED_CHARS;
-use agent::{ModelError, ModelInfo, Scope, SessionError, SessionId, StoreError, TurnError};
+use agent::{
+    ModelError, ModelInfo, NotAdmitted, OperatorLimit, Scope, SessionError, SessionId, StoreError, TurnError,
+};
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::{Error, ErrorCode};
 use serde_json::Value;
@@ -89,6 +91,7 @@ pub(crate) fn session(error: &SessionError) -> Error {
     match error {
         SessionError::Store(error) => store(error),
         SessionError::Model(error) => model(error),
+        SessionError::NotAdmitted(refused) => not_admitted(refused),
         SessionError::OtherFolder { actual, .. } => {
             invalid_params(error.to_string()).data(json!({ "cwd": actual.as_str() }))
         }
@@ -148,6 +151,7 @@ pub(crate) fn turn(error: &TurnError) -> Error {
         TurnError::BadPrompt(message) => invalid_params(message.clone()),
         TurnError::QueueFull(waiting) => internal(error.to_string(), "queue_full")
             .data(json!({ "reason": "queue_full", "waiting": waiting })),
+        TurnError::NotAdmitted(refused) => not_admitted(refused),
         TurnError::Closed => internal(error.to_string(), "closed"),
         TurnError::Panicked(_) => internal(error.to_string(), "defect"),
     }
@@ -166,8 +170,21 @@ fn model(error: &ModelError) -> Error {
         ModelError::Transport(_) => "model_transport",
         ModelError::BadResponse(_) => "model_bad_response",
         ModelError::AnswerTooLong => "model_answer_too_long",
+        ModelError::NotAdmitted(refused) => return not_admitted(refused),
     };
     internal(error.to_string(), reason)
+}
+
+/// Maps the refusal of the operator of the runtime.
+fn not_admitted(refused: &NotAdmitted) -> Error {
+    let mut data = match refused.limit {
+        OperatorLimit::Quota(name) => json!({ "reason": "quota", "quota": name }),
+        OperatorLimit::Load => json!({ "reason": "overloaded" }),
+    };
+    if let Some(wait) = refused.retry_after {
+        data["retryAfterMs"] = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).into();
+    }
+    Error::new(ErrorCode::INTERNAL_ERROR, agent::sanitise(&refused.message)).data(data)
 }
 
 /// The connection's credential does not permit a request.
@@ -203,6 +220,31 @@ mod tests {
         }
         let kept = invalid_params(format!("invalid type: string {long:?}, expected u32")).message;
         assert!(kept.starts_with("invalid type: string") && kept.ends_with("expected u32"), "{kept}");
+    }
+
+    #[test]
+    fn a_refusal_of_the_operator_says_which_limit_and_when_to_try_again() {
+        let refused = |limit, retry_after| {
+            let refused = NotAdmitted { limit, message: "not now".to_owned(), retry_after };
+            let error = turn(&TurnError::NotAdmitted(refused.clone()));
+            assert_eq!(error, session(&SessionError::NotAdmitted(refused.clone())));
+            assert_eq!(error, turn(&TurnError::Model(ModelError::NotAdmitted(refused))));
+            assert_eq!((i32::from(error.code), error.message.as_str()), (-32603, "not now"));
+            error.data.unwrap()
+        };
+        let wait = Some(std::time::Duration::from_millis(1500));
+        assert_eq!(
+            refused(OperatorLimit::Quota("prompts_per_minute"), wait),
+            json!({ "reason": "quota", "quota": "prompts_per_minute", "retryAfterMs": 1500 })
+        );
+        assert_eq!(
+            refused(OperatorLimit::Quota("open_sessions"), None),
+            json!({ "reason": "quota", "quota": "open_sessions" })
+        );
+        assert_eq!(
+            refused(OperatorLimit::Load, wait),
+            json!({ "reason": "overloaded", "retryAfterMs": 1500 })
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod info;
 pub use info::{ModelAbilities, ModelDialect, ModelInfo, ModelLimits, ToolProfile};
 
 use crate::{
-    AnsweredCall, Content, Item, ModelCall, Reasoning, Text, ToolSpecs, Usage, event::item,
+    AnsweredCall, Content, Item, ModelCall, NotAdmitted, Reasoning, Text, ToolSpecs, Usage, event::item,
     limits::MODEL_WAIT,
 };
 use async_trait::async_trait;
@@ -265,4 +265,7 @@ pub enum ModelError {
     /// The answer exceeded [`ANSWER_BYTES`](crate::ANSWER_BYTES); what came before is the answer.
     #[error("the answer is longer than {} MiB and was cut off; ask for less at a time", crate::ANSWER_BYTES >> 20)]
     AnswerTooLong,
+    /// The operator of the runtime does not let the request begin.
+    #[error(transparent)]
+    NotAdmitted(#[from] NotAdmitted),
 }

@@ -1,7 +1,7 @@
 //! The handle through which clients send messages to a session's task.
 
 use crate::{
-    Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models,
+    Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models, NotAdmitted,
     PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions, SessionEvent,
     SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StoreError, SubagentAccess, Surface,
     SwarmState, TurnError,
@@ -64,6 +64,9 @@ pub enum SessionError {
     /// The model is unavailable.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The operator of the runtime does not let the session be opened.
+    #[error(transparent)]
+    NotAdmitted(#[from] NotAdmitted),
     /// The settings of the session's directory are invalid; holds what is wrong, and where.
     #[error("the session cannot be opened: {0}")]
     Settings(String),

@@ -8,8 +8,9 @@ pub(crate) mod task;
 
 use crate::{
     Checkpoint, ClientServer, Glance, Lease, LeaseHolder, ListQuery, Memories, Models, NewSession,
-    PermissionMode, RuntimeOptions, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle,
-    SessionId, SessionPage, SessionRecord, SessionState, SessionStore, StoreError, Surface, ToolProviders,
+    NotAdmitted, Operator, PermissionMode, Place, RuntimeOptions, SearchHit, SearchQuery, SessionError,
+    SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState, SessionStore,
+    StoreError, Surface, ToolProviders,
     checkpoint::Timeline,
     client::display,
     client::pages::EventPages,
@@ -50,6 +51,8 @@ pub struct Runtime {
     prefixes: Arc<SharedPrefixes>,
     /// The slots of running subagents.
     slots: Arc<Slots>,
+    /// Decides what sessions may begin; `None` lets everything begin.
+    operator: Option<Arc<dyn Operator>>,
 }
 
 /// A session to be created.
@@ -92,7 +95,20 @@ impl Runtime {
         settings: Arc<dyn Settings>,
         tool_providers: ToolProviders,
     ) -> Arc<Self> {
+        Self::operated(store, models, settings, tool_providers, None)
+    }
+
+    /// Creates a runtime like [`Runtime::with_settings`], of which an operator decides what may
+    /// begin in it.
+    pub fn operated(
+        store: Arc<dyn SessionStore>,
+        models: Arc<dyn Models>,
+        settings: Arc<dyn Settings>,
+        tool_providers: ToolProviders,
+        operator: Option<Arc<dyn Operator>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
+            operator,
             store: Arc::new(TimedStore(store)),
             models,
             settings,
@@ -167,6 +183,7 @@ impl Runtime {
         new: CreateSession,
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
+        let place = self.place()?;
         let id = SessionId::fresh();
         let settings = self.follow(&id, &new.cwd).await?;
         let options = settings.seen();
@@ -209,6 +226,7 @@ impl Runtime {
             settings,
             settings_modes,
             child: None,
+            place,
         };
         Ok(self.start(begin, log, surface))
     }
@@ -245,10 +263,11 @@ impl Runtime {
             }
             handle.close().await;
         }
+        let place = self.place()?;
         let settings = self.follow(id, &record.cwd).await?;
         let log = self.log(self.store.acquire(id, how.take_over).await?);
         let servers = how.servers.unwrap_or_default();
-        self.reopen(record, how.additional_directories, servers, (log, settings), attach).await
+        self.reopen(record, how.additional_directories, servers, (log, settings, place), attach).await
     }
 
     /// Creates a session that begins with the whole history of another, including a running turn as
@@ -260,6 +279,7 @@ impl Runtime {
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
         let origin = self.store.get(from).await?;
+        let place = self.place()?;
         let id = SessionId::fresh();
         let settings = self.follow(&id, &new.cwd).await?;
         let record = NewSession {
@@ -274,12 +294,17 @@ impl Runtime {
         };
         let log = self.log(self.store.fork(from, record).await?);
         match self.store.get(&id).await {
-            Ok(record) => self.reopen(record, None, new.servers, (log, settings), attach).await,
+            Ok(record) => self.reopen(record, None, new.servers, (log, settings, place), attach).await,
             Err(error) => {
                 log.give_back().await;
                 Err(error.into())
             }
         }
+    }
+
+    /// Asks the operator for the place of one more open session.
+    fn place(&self) -> Result<Option<Place>, NotAdmitted> {
+        self.operator.as_ref().map(|operator| operator.open_session()).transpose()
     }
 
     fn log(&self, lease: Lease) -> LeasedLog {
@@ -294,7 +319,7 @@ impl Runtime {
         record: SessionRecord,
         folders: Option<Vec<AbsPath>>,
         servers: Vec<ClientServer>,
-        (log, settings): (LeasedLog, Arc<LiveSettings>),
+        (log, settings, place): (LeasedLog, Arc<LiveSettings>, Option<Place>),
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
         let (last, additional_directories) = match ready(&log, &record, folders).await {
@@ -312,7 +337,8 @@ impl Runtime {
         let surface = attach(&record.id);
         // The user may have chosen the stored modes, so they do not follow the settings.
         let settings_modes = SettingsModes::default();
-        let begin = Begin { cwd: record.cwd, state, last, servers, settings, settings_modes, child: None };
+        let cwd = record.cwd;
+        let begin = Begin { cwd, state, last, servers, settings, settings_modes, child: None, place };
         Ok(self.start(begin, log, surface))
     }
 

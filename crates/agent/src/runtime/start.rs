@@ -7,7 +7,7 @@ use super::{
     task::SessionTask,
 };
 use crate::{
-    ClientServer, SessionResources, SessionScope, SessionState, Shells, SubagentAccess, Surface,
+    ClientServer, Place, SessionResources, SessionScope, SessionState, Shells, SubagentAccess, Surface,
     client::watchers::Watchers,
     gate::Gate,
     history::memory::Memory,
@@ -41,14 +41,21 @@ pub(super) struct Begin {
     pub(super) settings_modes: SettingsModes,
     /// What it shares with its root session, if it is the session of a subagent.
     pub(super) child: Option<ChildOf>,
+    /// Counts the session among those that are open.
+    pub(super) place: Option<Place>,
 }
 
 impl Runtime {
     /// Starts the task of a session.
     pub(super) fn start(self: &Arc<Self>, begin: Begin, log: LeasedLog, surface: Surface) -> SessionHandle {
-        let Begin { cwd, mut state, last, servers, settings, settings_modes, child } = begin;
+        let Begin { cwd, mut state, last, servers, settings, settings_modes, child, place } = begin;
         let id = log.session().clone();
         let models = settings.models().unwrap_or_else(|| self.models.clone());
+        let models = match &self.operator {
+            Some(operator) => operator.models(models),
+            None => models,
+        };
+        let operator = self.operator.clone().filter(|_| child.is_none());
         state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
         let mut tools =
             tools::offered(surface.client.takes_questions(), settings.seen().prompt.memories.enabled);
@@ -99,7 +106,8 @@ impl Runtime {
             settings.clone(),
             settings_modes,
             bound.clone(),
-        );
+        )
+        .operated(operator);
         let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders)
             .with_readable(readable);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
@@ -115,12 +123,18 @@ impl Runtime {
         let handle = SessionHandle::new(&session, &controls, inbox, models, watchers.clone());
         self.sessions().insert(handle.id().clone(), handle.clone());
         let task = SessionTask::new(session, controls, watchers, self.idle.clone(), messages);
-        self.spawn(task, handle.clone(), own_sources);
+        self.spawn(task, handle.clone(), own_sources, place);
         handle
     }
 
     /// Runs a session's task. Once it has ended, the session can be opened again.
-    fn spawn(self: &Arc<Self>, task: SessionTask, started: SessionHandle, sources: Option<Sources>) {
+    fn spawn(
+        self: &Arc<Self>,
+        task: SessionTask,
+        started: SessionHandle,
+        sources: Option<Sources>,
+        place: Option<Place>,
+    ) {
         let runtime = self.clone();
         // Boxed: the future is large, and would be moved many times on its way into the task.
         let running = Box::pin(task.run());
@@ -138,6 +152,7 @@ impl Runtime {
                     open.remove(id);
                 }
             }
+            drop(place);
             match ended {
                 // The receivers may have been dropped.
                 Ok(closing) => closing.into_iter().for_each(|closed| {

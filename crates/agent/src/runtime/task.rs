@@ -125,6 +125,14 @@ impl SessionTask {
         let result = {
             let Self { session, controls, inbox, waiting, closing, .. } = self;
             let work = async {
+                let _place = match controls.operator() {
+                    None => None,
+                    Some(operator) => tokio::select! {
+                        biased;
+                        () = cancel.cancelled() => return Ok(PromptOutcome::cancelled()),
+                        place = operator.begin_turn() => Some(place?),
+                    },
+                };
                 if !session.log().memory().is_certain() {
                     tokio::select! {
                         biased;
@@ -287,16 +295,13 @@ async fn take(
     match interrupting(message, running.is_some()) {
         Message::Goal(request) => controls.goal_requests().push(request),
 
-        Message::Prompt(prompt) | Message::Steer(prompt) if !closing.is_empty() => {
-            prompt.settle(Err(TurnError::Closed));
+        Message::Steer(prompt) if running.is_some() => {
+            let accepted = accepted(controls, closing, queued, prompt);
+            accepted.into_iter().for_each(|prompt| controls.steering().push(prompt));
         }
-        Message::Prompt(prompt) | Message::Steer(prompt)
-            if queued >= controls.settings().seen().limits.queued_prompts =>
-        {
-            prompt.settle(Err(TurnError::QueueFull(queued)));
+        Message::Prompt(prompt) | Message::Steer(prompt) => {
+            waiting.extend(accepted(controls, closing, queued, prompt));
         }
-        Message::Steer(prompt) if running.is_some() => controls.steering().push(prompt),
-        Message::Prompt(prompt) | Message::Steer(prompt) => waiting.push_back(prompt),
         Message::Rewind(_, reply) => drop(reply.send(Err(RewindError::Busy))),
         Message::Cancel => {
             cancel();
@@ -329,6 +334,27 @@ async fn take(
         }
     }
     controls.set_queued(waiting.len());
+}
+
+/// Returns a prompt that may wait for its turn; settles it if it may not.
+fn accepted(
+    controls: &Controls,
+    closing: &[oneshot::Sender<()>],
+    queued: usize,
+    prompt: Queued,
+) -> Option<Queued> {
+    let refused = if !closing.is_empty() {
+        TurnError::Closed
+    } else if queued >= controls.settings().seen().limits.queued_prompts {
+        TurnError::QueueFull(queued)
+    } else {
+        match controls.operator().map(|operator| operator.prompt()) {
+            None | Some(Ok(())) => return Some(prompt),
+            Some(Err(refused)) => refused.into(),
+        }
+    };
+    prompt.settle(Err(refused));
+    None
 }
 
 /// Turns a prompt that is a command for the goal of the running turn into a request for that turn.

@@ -1,7 +1,8 @@
 //! The parts of a session that can change at any time.
 
 use crate::{
-    Effort, Mode, PermissionMode, RuntimeOptions, SessionEvent, SessionState, SettingsNotice, StoreError,
+    Effort, Mode, Operator, PermissionMode, RuntimeOptions, SessionEvent, SessionState, SettingsNotice,
+    StoreError,
     log::SessionLog,
     policy::Grants,
     session::{goal_requests::GoalRequests, steering::Steering},
@@ -112,6 +113,7 @@ pub(crate) struct Controls {
     bound: Arc<StateBound>,
     /// Notified when a prompt is queued behind the running turn.
     queued: Queue,
+    operator: Option<Arc<dyn Operator>>,
 }
 
 /// The prompts that wait for the running turn to end.
@@ -143,7 +145,18 @@ impl Controls {
             settings,
             settings_modes: Mutex::new(settings_modes),
             running: Arc::default(),
+            operator: None,
         }
+    }
+
+    /// Lets an operator decide which prompts run.
+    pub(crate) fn operated(self, operator: Option<Arc<dyn Operator>>) -> Self {
+        Self { operator, ..self }
+    }
+
+    /// Returns who decides which prompts run, if that is not left to the session.
+    pub(crate) fn operator(&self) -> Option<&Arc<dyn Operator>> {
+        self.operator.as_ref()
     }
 
     pub(crate) fn state(&self) -> SessionState {

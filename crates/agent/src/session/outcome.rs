@@ -1,6 +1,6 @@
 //! The outcomes of turns and rewinds.
 
-use crate::{ModelError, StopReason, StoreError, Usage};
+use crate::{ModelError, NotAdmitted, StopReason, StoreError, Usage};
 use std::fmt;
 use system::AbsPath;
 
@@ -44,6 +44,9 @@ pub enum TurnError {
     /// The queue of prompts is full.
     #[error("{0} prompts are waiting already; wait for one to end, or cancel")]
     QueueFull(usize),
+    /// The operator of the runtime does not let the turn begin.
+    #[error(transparent)]
+    NotAdmitted(#[from] NotAdmitted),
     /// The session was closed while the prompt waited or ran.
     #[error("the session is closed")]
     Closed,

@@ -7,7 +7,7 @@ pub(crate) mod timed;
 
 use crate::{
     ContentHash, Cost, Effort, Memories, Mode, Owner, PermissionMode, SearchHit, SearchQuery, SessionEvent,
-    SessionId,
+    SessionId, Usage,
 };
 use async_trait::async_trait;
 use std::{fmt, sync::Arc};
@@ -98,6 +98,13 @@ pub trait SessionStore: Send + Sync {
         prefix: &str,
         limit: usize,
     ) -> Result<Vec<SessionId>, StoreError>;
+
+    /// Returns what the users of a tenant have spent on models since a time in milliseconds since
+    /// the epoch, an entry for each session that has counted since then. Empty if the store does
+    /// not record times.
+    async fn spent(&self, _tenant: &str, _since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// Returns the storage of memories beside the sessions; `None` if this store keeps none.
     fn memories(&self) -> Option<Arc<dyn Memories>> {

@@ -2,7 +2,7 @@
 
 use crate::{
     ContentHash, Lease, LeaseHolder, ListQuery, NewSession, Owner, SearchHit, SearchQuery, SessionEvent,
-    SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
+    SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -141,5 +141,11 @@ impl SessionStore for ScopedStore {
         limit: usize,
     ) -> Result<Vec<SessionId>, StoreError> {
         self.inner.ids_with_prefix(Some(&self.owner), prefix, limit).await
+    }
+
+    async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {
+        let mut spent = self.inner.spent(tenant, since).await?;
+        spent.retain(|(owner, _)| *owner == self.owner);
+        Ok(spent)
     }
 }

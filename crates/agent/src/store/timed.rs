@@ -3,7 +3,7 @@
 use crate::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, Memory, MemoryChange, MemoryId, MemoryQuery,
     NewMemory, NewSession, Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
-    SessionRecord, SessionStore, StoreError, Stored, limits::STORE_WAIT,
+    SessionRecord, SessionStore, StoreError, Stored, Usage, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -101,6 +101,10 @@ impl SessionStore for TimedStore {
         limit: usize,
     ) -> Result<Vec<SessionId>, StoreError> {
         timed(self.0.ids_with_prefix(owner, prefix, limit)).await
+    }
+
+    async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {
+        timed(self.0.spent(tenant, since)).await
     }
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {

@@ -268,7 +268,8 @@ impl From<&ModelError> for Failed {
             ModelError::Auth(_) => Kind::Auth,
             ModelError::BadRequest(_) => Kind::BadRequest,
             ModelError::ContextOverflow(_) => Kind::ContextOverflow,
-            ModelError::Overloaded(_) => Kind::Overloaded,
+            // A request that was not admitted does not reach a recorder.
+            ModelError::Overloaded(_) | ModelError::NotAdmitted(_) => Kind::Overloaded,
             ModelError::Transport(_) => Kind::Transport,
             ModelError::BadResponse(_) => Kind::BadResponse,
             ModelError::AnswerTooLong => Kind::AnswerTooLong,

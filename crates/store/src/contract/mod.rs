@@ -80,6 +80,7 @@ where
         list::finds_ids_by_their_beginning,
         owners::lists_and_searches_one_owner,
         owners::hides_the_sessions_of_others,
+        owners::adds_up_what_users_of_a_tenant_spent,
         memories::keeps_memories,
         memories::refuses_equal_memories,
         memories::finds_memories,

@@ -2,7 +2,8 @@
 
 use super::{Fixture, append::user_message, samples::change, session};
 use agent::{
-    ListQuery, NewSession, Owner, SearchQuery, SessionEvent, SessionId, SessionRecord, StoreError, scoped,
+    Cost, ListQuery, NewSession, Owner, SearchQuery, SessionEvent, SessionId, SessionRecord, SessionStore,
+    StoreError, Usage, UsageUpdate, scoped,
 };
 
 /// Returns a user of a tenant.
@@ -115,6 +116,82 @@ pub(super) async fn hides_the_sessions_of_others(Fixture { store, .. }: Fixture)
     assert_eq!(of(&anna).get(&fork.session).await.expect("found").listing.owner, Some(anna.clone()));
     let listed = of(&anna).list(ListQuery { limit: 9, ..ListQuery::default() }).await.expect("listed");
     assert_eq!(listed.sessions.len(), 2);
+}
+
+/// A count of a session, in tokens and picodollars.
+fn count(tokens: u64, cost: Option<u64>) -> SessionEvent {
+    let total = Usage { input: tokens, output: 1, cost: cost.map(Cost), ..Usage::default() };
+    SessionEvent::Usage(UsageUpdate {
+        model: "m".to_owned(),
+        context_used: 1,
+        context_size: 2,
+        total,
+        // Subagents have sessions of their own, which count for themselves.
+        subagents: Usage { input: 1_000_000, ..Usage::default() },
+        turn: Usage::default(),
+        counted: None,
+    })
+}
+
+/// Returns the tokens and the cost of each user of a tenant since a time, by name.
+async fn spent(store: &dyn SessionStore, tenant: &str, since: i64) -> Vec<(String, u64, Option<u64>)> {
+    let mut sums: std::collections::BTreeMap<String, Usage> = std::collections::BTreeMap::new();
+    for (owner, used) in store.spent(tenant, since).await.expect("read") {
+        assert_eq!(owner.tenant, tenant);
+        *sums.entry(owner.user).or_default() += used;
+    }
+    sums.into_iter().map(|(user, used)| (user, used.input, used.cost.map(|cost| cost.0))).collect()
+}
+
+pub(super) async fn adds_up_what_users_of_a_tenant_spent(Fixture { store, .. }: Fixture) {
+    let [ann, ben] = ["ann", "ben"].map(|user| owner("default", user));
+    let of = |owner: &Owner, id: &str| NewSession { owner: Some(owner.clone()), ..session(id, "/w") };
+    let first = store.create(of(&ann, "a1")).await.expect("created");
+    store.append(&first, vec![user_message("hi"), count(10, None)]).await.expect("appended");
+    let times = store.event_times(&first.session).await.expect("read");
+    let Some((_, yesterday)) = times.last().copied() else {
+        assert_eq!(store.spent("default", 0).await, Ok(Vec::new()), "it keeps no times");
+        return;
+    };
+    // The clock has milliseconds, and what follows is later.
+    while crate::clock::now() <= yesterday {
+        std::thread::yield_now();
+    }
+    let today = yesterday + 1;
+    assert_eq!(spent(&*store, "default", today).await, [], "nothing since then");
+    store
+        .append(&first, vec![count(15, Some(3)), user_message("and"), count(17, Some(7))])
+        .await
+        .expect("appended");
+    let child = NewSession { parent: Some("a1".into()), ..of(&ann, "a2") };
+    let child = store.create(child).await.expect("created");
+    store.append(&child, vec![count(100, Some(1))]).await.expect("appended");
+    let third = store.create(of(&ben, "b1")).await.expect("created");
+    store.append(&third, vec![count(1, None), count(5, None)]).await.expect("appended");
+    for stranger in [None, Some(owner("other", "ann"))] {
+        let id = format!("s{}", stranger.is_some());
+        let lease = match &stranger {
+            Some(owner) => scoped(&store, owner).create(session(&id, "/w")).await.expect("created"),
+            None => store.create(session(&id, "/w")).await.expect("created"),
+        };
+        let store = stranger.as_ref().map_or_else(|| store.clone(), |owner| scoped(&store, owner));
+        store.append(&lease, vec![count(1000, None)]).await.expect("appended");
+    }
+    let ann_and_ben = |ann| [("ann".to_owned(), ann, Some(8)), ("ben".to_owned(), 5, None)];
+    assert_eq!(spent(&*store, "default", 0).await, ann_and_ben(117));
+    assert_eq!(spent(&*store, "default", today).await, ann_and_ben(107));
+    assert_eq!(spent(&*store, "other", today).await, [("ann".to_owned(), 1000, None)]);
+    assert_eq!(spent(&*store, "none", 0).await, []);
+    assert_eq!(spent(&*scoped(&store, &ben), "default", 0).await, [("ben".to_owned(), 5, None)]);
+    // A fork has the counts of its origin, which were not spent again.
+    let now = crate::clock::now();
+    while crate::clock::now() <= now {
+        std::thread::yield_now();
+    }
+    let fork = store.fork(&first.session, of(&ann, "a3")).await.expect("forked");
+    assert_eq!(spent(&*store, "default", 0).await, ann_and_ben(117));
+    store.append(&fork, vec![count(20, Some(7))]).await.expect("appended");
+    assert_eq!(spent(&*store, "default", 0).await, ann_and_ben(120));
 }
 
 fn id(record: &SessionRecord) -> String {

@@ -33,7 +33,7 @@ use crate::{
 use address::Address;
 use agent::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
-    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
+    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
 };
 use async_trait::async_trait;
 use failure::cannot_connect;
@@ -314,6 +314,17 @@ impl SessionStore for PostgresStore {
         let transaction = Transaction::begin(&self.shared.pool, &scope).await?;
         let ids = read::ids_with_prefix(&transaction, &scope, prefix, limit).await;
         read(transaction, ids).await
+    }
+
+    async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {
+        let scope = match &self.scope.name {
+            Some(own) if self.is_scoped && own.tenant != tenant => return Ok(Vec::new()),
+            _ if self.is_scoped => self.scope.clone(),
+            _ => Scope::of_tenant(tenant),
+        };
+        let transaction = Transaction::begin(&self.shared.pool, &scope).await?;
+        let spent = read::spent(&transaction, &scope, tenant, since).await;
+        read(transaction, spent).await
     }
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {

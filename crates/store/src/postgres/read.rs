@@ -9,11 +9,12 @@ use super::{
 use crate::{
     cursor::Cursor,
     limits::{EVENTS_PAGE_BYTES, EVENTS_READ, LIST_PAGE_MAX},
+    spent,
     stored::{self, Unreadable},
 };
 use agent::{
-    Archived, Cost, ListQuery, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage,
-    SessionRecord, SessionTimes, SessionTotals, StoreError,
+    Archived, Cost, ListQuery, Owner, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage,
+    SessionRecord, SessionTimes, SessionTotals, StoreError, Usage,
 };
 use system::AbsPath;
 use tokio_postgres::{Row, types::FromSql};
@@ -148,6 +149,35 @@ pub(super) async fn ids_with_prefix(
         )
         .await?;
     Ok(rows.iter().map(|row| SessionId(row.get(0))).collect())
+}
+
+/// Selects the last count of each session of a tenant, and the last one before a time. The events
+/// that a fork began with are older than it.
+const SPENT: &str = "SELECT u.subject, l.format, l.body, b.format, b.body \
+     FROM sessions s JOIN users u ON u.id = s.owner_id AND u.subject <> '' \
+     JOIN LATERAL (SELECT e.format, e.body FROM events e WHERE e.tenant_id = s.tenant_id AND e.session_id = s.id \
+     AND e.kind = 'usage' AND e.body IS NOT NULL AND e.damaged IS NULL ORDER BY e.seq DESC LIMIT 1) l ON true \
+     LEFT JOIN LATERAL (SELECT e.format, e.body FROM events e WHERE e.tenant_id = s.tenant_id AND e.session_id = s.id \
+     AND e.kind = 'usage' AND e.body IS NOT NULL AND e.damaged IS NULL AND e.at < greatest($2, s.created_at) \
+     ORDER BY e.seq DESC LIMIT 1) b ON true \
+     WHERE s.tenant_id = $1 AND s.updated_at >= $2";
+
+/// Returns what each session of a tenant has counted since a time.
+pub(super) async fn spent(
+    transaction: &Transaction,
+    scope: &Scope,
+    tenant: &str,
+    since: i64,
+) -> Result<Vec<(Owner, Usage)>, StoreError> {
+    let rows = transaction.query(SPENT, &[&scope.tenant, &since]).await?;
+    let used = rows.iter().filter_map(|row| {
+        let before: Option<&str> = row.get(4);
+        let before = before.and_then(|body| Some((row.get::<_, Option<i16>>(3)?.into(), body)));
+        let used = spent::between(before, (row.get::<_, i16>(1).into(), row.get(2)));
+        let owner = Owner { tenant: tenant.to_owned(), user: row.get(0) };
+        (used != Usage::default()).then_some((owner, used))
+    });
+    Ok(used.collect())
 }
 
 pub(super) async fn list(

@@ -34,6 +34,12 @@ impl Scope {
         Self { is_admin: true, ..Self::of(None) }
     }
 
+    /// Returns the scope of all users of a tenant.
+    pub(super) fn of_tenant(tenant: &str) -> Self {
+        let (tenant, user) = (tenant.to_owned(), String::new());
+        Self { is_admin: true, ..Self::of(Some(&Owner { tenant, user })) }
+    }
+
     /// Returns the statements that begin a transaction of this scope.
     pub(super) fn begin(&self) -> String {
         let admin = if self.is_admin { "on" } else { "off" };

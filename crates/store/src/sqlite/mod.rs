@@ -34,7 +34,7 @@ pub use salvage::{CutSession, Salvaged};
 use crate::changes::Prepared;
 use agent::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
-    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
+    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
 };
 use async_trait::async_trait;
 use database::Database;
@@ -273,6 +273,11 @@ impl SessionStore for SqliteStore {
         self.reader
             .call(move |connection| read::ids_with_prefix(connection, owner.as_ref(), &prefix, limit))
             .await
+    }
+
+    async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {
+        let tenant = tenant.to_owned();
+        self.reader.call(move |connection| read::spent(connection, &tenant, since)).await
     }
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {

@@ -4,11 +4,12 @@ use super::failure::{damaged, failed};
 use crate::{
     cursor::Cursor,
     limits::{EVENTS_PAGE_BYTES, LIST_PAGE_MAX},
+    spent,
     stored::{self, Unreadable},
 };
 use agent::{
     Archived, Cost, ListQuery, Owner, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage,
-    SessionRecord, SessionTimes, SessionTotals, StoreError,
+    SessionRecord, SessionTimes, SessionTotals, StoreError, Usage,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use system::AbsPath;
@@ -140,6 +141,43 @@ pub(super) fn ids_with_prefix(
         statement.query_map((prefix, limit, tenant, user), |row| row.get(0).map(SessionId))?.collect()
     };
     ids().map_err(|error| failed(&error))
+}
+
+/// Returns what each session of a tenant has counted since a time. The events that a fork began
+/// with are older than it.
+pub(super) fn spent(
+    connection: &Connection,
+    tenant: &str,
+    since: i64,
+) -> Result<Vec<(Owner, Usage)>, StoreError> {
+    let spent = || -> rusqlite::Result<Vec<(Owner, Usage)>> {
+        let mut sessions = connection.prepare_cached(
+            "SELECT id, owner, max(?2, created_at) FROM sessions \
+             WHERE tenant = ?1 AND owner IS NOT NULL AND updated_at >= ?2",
+        )?;
+        let mut counts = connection.prepare_cached(
+            "SELECT format, body FROM events WHERE session_id = ?1 AND kind = 'usage' AND at < ?2 AND damaged IS NULL \
+             ORDER BY seq DESC LIMIT 1",
+        )?;
+        let mut last_before = |id: &str, time: i64| {
+            let count = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+            counts.query_row((id, time), count).optional()
+        };
+        let mut rows = sessions.query((tenant, since))?;
+        let mut spent = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (id, user, begin): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let Some((format, body)) = last_before(&id, i64::MAX)? else { continue };
+            let before = last_before(&id, begin)?;
+            let before = before.as_ref().map(|(format, body)| (*format, body.as_str()));
+            let used = spent::between(before, (format, &body));
+            if used != Usage::default() {
+                spent.push((Owner { tenant: tenant.to_owned(), user }, used));
+            }
+        }
+        Ok(spent)
+    };
+    spent().map_err(|error| failed(&error))
 }
 
 /// Returns the names of an owner as they are stored.

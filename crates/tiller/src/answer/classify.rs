@@ -50,7 +50,7 @@ fn with_advice(failure: Failure, error: &ModelError) -> Failure {
         ModelError::ContextOverflow(_) => {
             failure.hint("choose a model with a larger context: -m MODEL").next("tiller models")
         }
-        ModelError::AnswerTooLong => failure,
+        ModelError::AnswerTooLong | ModelError::NotAdmitted(_) => failure,
     }
 }
 
@@ -65,6 +65,7 @@ fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
             SessionError::Model(error) => Some(of_model(error)),
             SessionError::Settings(_) => Some(Kind::Config),
             SessionError::OtherFolder { .. } | SessionError::Subagent { .. } => Some(Kind::Usage),
+            SessionError::NotAdmitted(_) => Some(Kind::Limit),
             SessionError::Closed => Some(Kind::Internal),
         };
     }
@@ -74,6 +75,7 @@ fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
             TurnError::Store(error) => of_store(error),
             TurnError::BadPrompt(_) => Kind::Usage,
             TurnError::QueueFull(_) => Kind::Busy,
+            TurnError::NotAdmitted(_) => Kind::Limit,
             TurnError::Closed | TurnError::Panicked(_) => Kind::Internal,
         });
     }
@@ -161,7 +163,9 @@ fn of_model(error: &ModelError) -> Kind {
         ModelError::NotConfigured(_) => Kind::Config,
         ModelError::Auth(_) => Kind::Auth,
         ModelError::Transport(_) => Kind::Network,
-        ModelError::ContextOverflow(_) | ModelError::AnswerTooLong => Kind::Limit,
+        ModelError::ContextOverflow(_) | ModelError::AnswerTooLong | ModelError::NotAdmitted(_) => {
+            Kind::Limit
+        }
         ModelError::BadRequest(_) | ModelError::Overloaded(_) | ModelError::BadResponse(_) => Kind::Provider,
     }
 }

@@ -1,7 +1,7 @@
 //! Options of the server.
 
 use crate::limits::SERVE_LINGER;
-use ::serve::auth::GroupScopes;
+use ::serve::auth::{GroupScopes, QuotaLimits};
 use agent::{Scope, Scopes};
 use std::time::Duration;
 
@@ -29,6 +29,23 @@ pub(crate) struct ServeSettings {
     pub(crate) linger: Duration,
     /// The identity provider whose tokens are accepted.
     oidc: OidcSettings,
+    /// What users may use.
+    operation: OperationSettings,
+}
+
+/// What the users of a server may use of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OperationSettings {
+    /// The limits of each user.
+    pub(crate) user: QuotaLimits,
+    /// The limits of all users of a tenant together.
+    pub(crate) tenant: QuotaLimits,
+}
+
+impl Default for OperationSettings {
+    fn default() -> Self {
+        Self { user: QuotaLimits::default(), tenant: QuotaLimits::unlimited() }
+    }
 }
 
 /// The identity provider whose tokens are accepted, and what they mean.
@@ -81,6 +98,7 @@ impl Default for ServeSettings {
             resume_grace: ::serve::limits::RESUME_GRACE,
             linger: SERVE_LINGER,
             oidc: OidcSettings::default(),
+            operation: OperationSettings::default(),
         }
     }
 }
@@ -91,7 +109,17 @@ impl ServeSettings {
         &self.oidc
     }
 
+    /// What users may use.
+    pub(crate) fn operation(&self) -> &OperationSettings {
+        &self.operation
+    }
+
     /// The same, to be changed.
+    pub(crate) fn operation_mut(&mut self) -> &mut OperationSettings {
+        &mut self.operation
+    }
+
+    /// The identity provider, to be changed.
     pub(crate) fn oidc_mut(&mut self) -> &mut OidcSettings {
         &mut self.oidc
     }

@@ -16,7 +16,7 @@ pub(super) struct ServedProtocol(pub(super) Arc<Users>);
 impl Application for ServedProtocol {
     async fn serve(&self, connection: Carried) {
         let Carried { id, principal, source, reader, writer, presence, waiting } = connection;
-        let user = self.0.of(&principal, source);
+        let user = self.0.of(&principal, source).await;
         let options = AcpOptions {
             output_closed: CancellationToken::new(),
             link: Arc::new(NetworkLink { presence, waiting, linger: self.0.linger() }),

@@ -22,8 +22,8 @@ use crate::{
     signals, streams, wiring,
 };
 use ::serve::{
-    Access, ServeOptions, Server,
-    auth::{Credentials, FileAudit, FileTokens, TokenStore, wall_clock},
+    Access, Operators, ServeOptions, Server,
+    auth::{Audit, Credentials, FileAudit, FileTokens, Quotas, TokenStore, wall_clock},
 };
 use agent::{Principal, Scope, SessionStore};
 use anyhow::{Context as _, Result};
@@ -53,16 +53,19 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
     if let Some(identities) = identities {
         credentials = credentials.with_verifier(Arc::new(identities));
     }
-    let access = Access::new(Arc::new(credentials), local_principal).audited(Arc::new(FileAudit::new(
-        wiring::local_system(options),
-        audit_directory(&options.directories.data),
-    )));
+    let audit: Arc<dyn Audit> =
+        Arc::new(FileAudit::new(wiring::local_system(options), audit_directory(&options.directories.data)));
+    let operation = options.serve.operation();
+    let quotas = Quotas::new(operation.user.clone(), operation.tenant.clone());
+    let access =
+        Access::new(Arc::new(credentials), local_principal).audited(audit.clone()).limited(quotas.clone());
+    let operators = Arc::new(Operators::new(quotas).audited(audit));
     let serve_options = ServeOptions {
         resume_grace: options.serve.resume_grace,
         unix_users: options.serve.unix_users.clone(),
         ..ServeOptions::default()
     };
-    let users = Arc::new(Users::new(place, store));
+    let users = Arc::new(Users::new(place, store, operators));
     let server = Server::new(Arc::new(ServedProtocol(users.clone())), access, serve_options)
         .context("the operating system has no random bytes")?;
     for listener in listeners {

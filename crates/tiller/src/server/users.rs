@@ -8,7 +8,7 @@ use crate::{
     services::Services,
     wiring::{self, App},
 };
-use ::serve::auth::Source;
+use ::serve::{Operators, auth::Source};
 use acp::{AcpOptions, ClientTools};
 use agent::{Owner, Principal, Runtime, SessionStore, scoped};
 use std::{
@@ -21,6 +21,7 @@ use std::{
 pub(super) struct Users {
     place: Place,
     store: Arc<dyn SessionStore>,
+    operators: Arc<Operators>,
     /// The runtime of each user; `None` is the user who runs the server, on this machine.
     open: Mutex<HashMap<Option<Owner>, Arc<User>>>,
 }
@@ -34,16 +35,19 @@ pub(super) struct User {
 }
 
 impl Users {
-    /// Creates the users of a server over a store.
-    pub(super) fn new(place: Place, store: Arc<dyn SessionStore>) -> Self {
-        Self { place, store, open: Mutex::default() }
+    /// Creates the users of a server over a store. The operators decide what they may begin.
+    pub(super) fn new(place: Place, store: Arc<dyn SessionStore>, operators: Arc<Operators>) -> Self {
+        Self { place, store, operators, open: Mutex::default() }
     }
 
     /// Returns a principal's user. The one who runs the server has the sessions of the command
     /// line, which have no owner.
-    pub(super) fn of(&self, principal: &Principal, source: Source) -> Arc<User> {
+    pub(super) async fn of(&self, principal: &Principal, source: Source) -> Arc<User> {
         let own = rustix::process::geteuid().as_raw();
         let owner = (source != Source::Unix(own)).then(|| principal.owner());
+        if let Some(owner) = &owner {
+            self.operators.restore(&owner.tenant, self.store.as_ref()).await;
+        }
         let mut open = self.open();
         open.entry(owner).or_insert_with_key(|owner| Arc::new(self.open_user(owner.as_ref()))).clone()
     }
@@ -68,7 +72,8 @@ impl Users {
             None => self.store.clone(),
         };
         let extensions = Extensions::new(settings, options, environment);
-        let app = wiring::wire_to(store, settings, options, extensions.tool_providers());
+        let operator = Some(self.operators.of(owner.cloned()));
+        let app = wiring::wire_to(store, settings, options, extensions.tool_providers(), operator);
         let services = Services::new(
             app.runtime.clone(),
             app.catalog.clone(),

@@ -21,7 +21,7 @@ use crate::{
     stdio,
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
-use agent::{Runtime, SessionStore, ToolProviders};
+use agent::{Operator, Runtime, SessionStore, ToolProviders};
 use anyhow::{Context as _, Result};
 use providers::Catalog;
 use std::sync::Arc;
@@ -63,20 +63,21 @@ pub(crate) fn wire(
         Some(directory) => AbsPath::from_os(directory.path())?,
     };
     let store = Arc::new(SqliteStore::open_in_background(sessions_file(&directory).as_std())?);
-    Ok(App { _temporary: temporary, ..wire_to(store, settings, options, tool_providers) })
+    Ok(App { _temporary: temporary, ..wire_to(store, settings, options, tool_providers, None) })
 }
 
-/// Creates the runtime on a store that is open.
+/// Creates the runtime on a store that is open, with the operator that decides what its sessions may begin.
 pub(crate) fn wire_to(
     store: Arc<dyn SessionStore>,
     settings: &Arc<Settings>,
     options: &Options,
     tool_providers: ToolProviders,
+    operator: Option<Arc<dyn Operator>>,
 ) -> App {
     let catalog = settings.catalog(options);
     let settings = Arc::new(DirectorySettings(Arc::clone(settings)));
     let models = Arc::clone(&catalog) as Arc<_>;
-    let runtime = Runtime::with_settings(store, models, settings, tool_providers);
+    let runtime = Runtime::operated(store, models, settings, tool_providers, operator);
     App { runtime, catalog, _temporary: None }
 }
 

@@ -51,6 +51,7 @@ mod postgres;
 mod protocol;
 mod providers;
 mod providers_commands;
+mod quotas;
 mod readers;
 /// Rules and messages with which vendors refuse requests, shared with the tests of `providers`.
 #[expect(dead_code, reason = "the tests of this crate need some of the rules")]

@@ -13,14 +13,20 @@ use std::{
 const WAIT: Duration = Duration::from_secs(60);
 
 /// A server that ends with the test.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     place: String,
 }
 
 impl Server {
-    fn start(home: &Home, args: &[&str]) -> Self {
-        let mut command = home.tiller(&[&["serve", "--model", "offline/pilot"], args].concat());
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+        Self::start_with(home, &[&["--model", "offline/pilot"], args].concat(), &[])
+    }
+
+    /// Starts a server with these environment variables, and the model of the settings.
+    pub(crate) fn start_with(home: &Home, args: &[&str], environment: &[(&str, &str)]) -> Self {
+        let mut command = home.tiller(&[&["serve"], args].concat());
+        command.envs(environment.iter().copied());
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let place = lines.find_map(|line| Some(line.strip_prefix("listening on ")?.to_owned()));
@@ -38,7 +44,7 @@ impl Drop for Server {
 }
 
 /// An editor behind `tiller connect`.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     stdin: ChildStdin,
     lines: Receiver<Value>,
@@ -47,7 +53,7 @@ struct Client {
 
 impl Client {
     /// Connects over the Unix socket, or with a token over TCP.
-    fn connect(home: &Home, over: Option<(&Server, &str)>) -> Self {
+    pub(crate) fn connect(home: &Home, over: Option<(&Server, &str)>) -> Self {
         let url = over.map(|(server, _)| server.place.replacen("tcp:", "ws://", 1));
         let args: Vec<&str> = ["connect"].into_iter().chain(url.as_deref()).collect();
         let mut command = home.tiller(&args);
@@ -71,18 +77,18 @@ impl Client {
         client
     }
 
-    fn send(&mut self, message: Value) {
+    pub(crate) fn send(&mut self, message: Value) {
         writeln!(self.stdin, "{message}").unwrap();
     }
 
-    fn start(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) fn start(&mut self, method: &str, params: Value) -> u64 {
         self.next_id += 1;
         self.send(json!({ "jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params }));
         self.next_id
     }
 
     /// Sends a request and waits for its result or its error.
-    fn request(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         let id = self.start(method, params);
         let mut answer = self.until(|message| message["id"] == id && message.get("method").is_none());
         match answer.get_mut("error") {
@@ -92,7 +98,7 @@ impl Client {
     }
 
     /// Waits for a message.
-    fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.lines.recv_timeout(WAIT).expect("the message arrives");
             if fits(&message) {
@@ -109,14 +115,14 @@ impl Drop for Client {
     }
 }
 
-fn token(home: &Home, user: &str, more: &[&str]) -> String {
+pub(crate) fn token(home: &Home, user: &str, more: &[&str]) -> String {
     let created = home.run(&[&["token", "create", user, "--user", user, "--json"], more].concat());
     let created: Value =
         serde_json::from_slice(&created.stdout).unwrap_or_else(|_| panic!("{}", stderr(&created)));
     created["token"].as_str().unwrap().to_owned()
 }
 
-fn prompt(session: &str, text: &str) -> Value {
+pub(crate) fn prompt(session: &str, text: &str) -> Value {
     json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] })
 }
 

@@ -220,6 +220,33 @@ impl Quotas {
         }
     }
 
+    /// Counts what a log has of this day, where that is more than was counted: the tokens and the
+    /// millionths of a dollar of each user of a tenant.
+    pub fn at_least(&self, tenant: &str, spent: &HashMap<String, (u64, u64)>, now: jiff::Timestamp) {
+        let mut tenants = self.0.tenants();
+        let tenant = tenants.entry(tenant.to_owned()).or_default();
+        let (mut all_tokens, mut all_microdollars) = (0_u64, 0_u64);
+        for (user, (tokens, microdollars)) in spent {
+            let user = tenant.users.entry(user.clone()).or_default();
+            user.spending.at_least(*tokens, *microdollars, now);
+            all_tokens = all_tokens.saturating_add(*tokens);
+            all_microdollars = all_microdollars.saturating_add(*microdollars);
+        }
+        tenant.usage.spending.at_least(all_tokens, all_microdollars, now);
+    }
+
+    /// Whether tokens or cost are limited.
+    pub fn limits_spending(&self) -> bool {
+        let limits =
+            |limits: &QuotaLimits| limits.tokens_per_day.is_some() || limits.microdollars_per_day.is_some();
+        limits(&self.0.user) || limits(&self.0.tenant)
+    }
+
+    /// Returns when the day of a time began, for which spending counts.
+    pub fn day_begin(now: jiff::Timestamp) -> jiff::Timestamp {
+        spending::day_begin(now)
+    }
+
     /// Fails if the user or the tenant has used as many tokens or as much money this day as it may.
     /// Ask before each request to a model. What one request uses beyond the limit is not foreseen.
     ///

@@ -26,6 +26,15 @@ impl Spending {
         self.microdollars = self.microdollars.saturating_add(microdollars);
     }
 
+    /// Counts what another record has of this day, where that is more.
+    pub(super) fn at_least(&mut self, tokens: u64, microdollars: u64, now: Timestamp) {
+        self.add(0, 0, now);
+        if self.day == day_of(now) {
+            self.tokens = self.tokens.max(tokens);
+            self.microdollars = self.microdollars.max(microdollars);
+        }
+    }
+
     pub(super) fn check(
         &self,
         level: Level,
@@ -54,6 +63,11 @@ impl Spending {
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
         day_of(now) > self.day || (self.tokens == 0 && self.microdollars == 0)
     }
+}
+
+/// Returns when the day began.
+pub(super) fn day_begin(now: Timestamp) -> Timestamp {
+    Timestamp::from_second(day_of(now) * DAY).unwrap_or(now)
 }
 
 fn day_of(now: Timestamp) -> i64 {

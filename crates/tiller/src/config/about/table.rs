@@ -336,6 +336,93 @@ pub(super) const ABOUT: &[About] = &[
         text: "How long a session with neither a client nor a turn stays open, in seconds.",
     },
     About {
+        name: "serve.quota.user.connections",
+        takes: Takes::Count,
+        default: DefaultValue::Number(32),
+        text: "Connections of a user at the same time.",
+    },
+    About {
+        name: "serve.quota.user.open_sessions",
+        takes: Takes::Count,
+        default: DefaultValue::Number(64),
+        text: "Open sessions of a user at the same time.",
+    },
+    About {
+        name: "serve.quota.user.running_turns",
+        takes: Takes::Count,
+        default: DefaultValue::Number(8),
+        text: "Running turns of a user at the same time; more of them wait.",
+    },
+    About {
+        name: "serve.quota.user.queued_turns",
+        takes: Takes::Count,
+        default: DefaultValue::Number(32),
+        text: "Turns of a user that wait for others to end; more of them are refused.",
+    },
+    About {
+        name: "serve.quota.user.prompts_per_minute",
+        takes: Takes::Count,
+        default: DefaultValue::Number(20),
+        text: "Prompts of a user within a minute.",
+    },
+    About {
+        name: "serve.quota.user.tokens_per_day",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Tokens of a user within a day of UTC, without those read from a cache.",
+    },
+    About {
+        name: "serve.quota.user.cost_per_day",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Cost of the models of a user within a day of UTC, in US cents, as far as prices are known.",
+    },
+    About {
+        name: "serve.quota.tenant.connections",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Connections of all users of a tenant together at the same time.",
+    },
+    About {
+        name: "serve.quota.tenant.open_sessions",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Open sessions of all users of a tenant together at the same time.",
+    },
+    About {
+        name: "serve.quota.tenant.running_turns",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Running turns of all users of a tenant together at the same time; more of them wait.",
+    },
+    About {
+        name: "serve.quota.tenant.queued_turns",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Turns of all users of a tenant together that wait for others to end; more of them are \
+               refused.",
+    },
+    About {
+        name: "serve.quota.tenant.prompts_per_minute",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Prompts of all users of a tenant together within a minute.",
+    },
+    About {
+        name: "serve.quota.tenant.tokens_per_day",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Tokens of all users of a tenant together within a day of UTC, without those read from a \
+               cache.",
+    },
+    About {
+        name: "serve.quota.tenant.cost_per_day",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Cost of the models of all users of a tenant together within a day of UTC, in US cents, as far \
+               as prices are known.",
+    },
+    About {
         name: "serve.oidc.issuer",
         takes: Takes::Text,
         default: DefaultValue::Described("none"),

@@ -1,0 +1,158 @@
+//! What the users of a server may begin, by their quotas.
+
+mod models;
+mod spent;
+
+use crate::auth::{
+    Audit, AuditEvent, AuditRecord, AuditedPrincipal, Clock, Quota, QuotaExceeded, Quotas, wall_clock,
+};
+use agent::{Models, NotAdmitted, Operator, OperatorLimit, Owner, Place, SessionStore};
+use async_trait::async_trait;
+use models::MeteredModels;
+use spent::SpentBefore;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// The shortest time between two audit records of refusals of one user for one quota.
+const REFUSALS_RECORDED: Duration = Duration::from_secs(10);
+
+/// The operators of all users of a server, which share its quotas.
+pub struct Operators {
+    quotas: Quotas,
+    clock: Clock,
+    audit: Option<Arc<dyn Audit>>,
+    spent_before: SpentBefore,
+}
+
+impl Operators {
+    /// Creates the operators of a server with these quotas.
+    pub fn new(quotas: Quotas) -> Self {
+        Self { quotas, clock: wall_clock(), audit: None, spent_before: SpentBefore::default() }
+    }
+
+    /// Records refusals.
+    #[must_use]
+    pub fn audited(self, audit: Arc<dyn Audit>) -> Self {
+        Self { audit: Some(audit), ..self }
+    }
+
+    /// Tells the time of day by another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Counts what the users of a tenant spent this day according to a store, if spending is
+    /// limited: after a start, and what other processes recorded since. Reads the store once a
+    /// minute at the most. A store that fails changes nothing.
+    pub async fn restore(&self, tenant: &str, store: &dyn SessionStore) {
+        self.spent_before.restore(tenant, store, &self.quotas, (self.clock)()).await;
+    }
+
+    /// Returns the operator of a user; `None` is the user who runs the server, whom no quota
+    /// limits.
+    pub fn of(self: &Arc<Self>, owner: Option<Owner>) -> Arc<dyn Operator> {
+        let user = User { operators: Arc::clone(self), owner, recorded: Mutex::default() };
+        Arc::new(UserOperator(Arc::new(user)))
+    }
+}
+
+/// What one user may begin.
+struct UserOperator(Arc<User>);
+
+/// A user, and what was recorded of refusals.
+struct User {
+    operators: Arc<Operators>,
+    owner: Option<Owner>,
+    /// When a refusal for a quota was last recorded.
+    recorded: Mutex<HashMap<Quota, Instant>>,
+}
+
+impl User {
+    /// Asks the quotas, unless they do not limit the user.
+    fn ask<T>(
+        &self,
+        ask: impl FnOnce(&Quotas, &Owner) -> Result<T, QuotaExceeded>,
+    ) -> Result<Option<T>, NotAdmitted> {
+        let Some(owner) = &self.owner else { return Ok(None) };
+        ask(&self.operators.quotas, owner).map(Some).map_err(|exceeded| {
+            self.record(owner, exceeded.quota);
+            NotAdmitted {
+                limit: OperatorLimit::Quota(exceeded.quota.name()),
+                message: exceeded.to_string(),
+                retry_after: exceeded.retry_after,
+            }
+        })
+    }
+
+    /// Records a refusal, unless one for the same quota was recorded just before.
+    fn record(&self, owner: &Owner, quota: Quota) {
+        let Some(audit) = self.operators.audit.clone() else { return };
+        let now = Instant::now();
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if recorded.get(&quota).is_some_and(|last| now - *last < REFUSALS_RECORDED) {
+            return;
+        }
+        recorded.insert(quota, now);
+        drop(recorded);
+        let who = AuditedPrincipal {
+            tenant: owner.tenant.clone(),
+            user: owner.user.clone(),
+            credential: String::new(),
+        };
+        let record = AuditRecord {
+            who: Some(who),
+            about: Some(quota.name().to_owned()),
+            ..AuditRecord::new((self.operators.clock)(), AuditEvent::QuotaRefused, None)
+        };
+        // The refusal does not wait for the disk.
+        tokio::spawn(async move {
+            if let Err(error) = audit.record(record).await {
+                tracing::error!(%error, "an event is missing in the audit");
+            }
+        });
+    }
+
+    /// Refuses a request to a model beyond what may be spent.
+    fn may_spend(&self) -> Result<(), NotAdmitted> {
+        let now = (self.operators.clock)();
+        self.ask(|quotas, owner| quotas.may_spend(owner, now)).map(drop)
+    }
+
+    /// Counts what a request to a model has used.
+    fn spend(&self, used: agent::Usage) {
+        let Some(owner) = &self.owner else { return };
+        let (tokens, microdollars) = spent::amounts(used);
+        self.operators.quotas.spend(owner, tokens, microdollars, (self.operators.clock)());
+    }
+}
+
+#[async_trait]
+impl Operator for UserOperator {
+    fn open_session(&self) -> Result<Place, NotAdmitted> {
+        self.0.ask(Quotas::open_session).map(Place::new)
+    }
+
+    fn prompt(&self) -> Result<(), NotAdmitted> {
+        self.0.may_spend()?;
+        self.0.ask(|quotas, owner| quotas.prompt(owner, Instant::now())).map(drop)
+    }
+
+    async fn begin_turn(&self) -> Result<Place, NotAdmitted> {
+        match self.0.ask(Quotas::turn)? {
+            Some(turn) => Ok(Place::new(turn.start().await)),
+            None => Ok(Place::new(())),
+        }
+    }
+
+    fn models(&self, models: Arc<dyn Models>) -> Arc<dyn Models> {
+        Arc::new(MeteredModels { models, user: Arc::clone(&self.0) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+use super::*;
+use crate::auth::{AuditError, AuditReport, QuotaLimits};
+use agent::{
+    Content, Cost, LanguageModel, Message, ModelError, ModelEvent, ModelRequest, ModelStop, Usage,
+    fake::{FakeModel, FakeModels, Reply},
+};
+use futures::{FutureExt as _, StreamExt as _};
+use jiff::Timestamp;
+use std::pin::pin;
+
+/// Keeps what is recorded.
+#[derive(Default)]
+struct Notes(Mutex<Vec<AuditRecord>>);
+
+#[async_trait]
+impl Audit for Notes {
+    async fn record(&self, record: AuditRecord) -> Result<(), AuditError> {
+        self.0.lock().unwrap().push(record);
+        Ok(())
+    }
+
+    async fn since(&self, _since: Timestamp) -> Result<AuditReport, AuditError> {
+        Ok(AuditReport::default())
+    }
+}
+
+fn ada() -> Option<Owner> {
+    Some(Owner { tenant: "a".to_owned(), user: "ada".to_owned() })
+}
+
+fn operators(user: QuotaLimits) -> (Arc<Operators>, Arc<Notes>) {
+    let notes = Arc::new(Notes::default());
+    let noon: Clock = Arc::new(|| "2026-11-25T12:00:00Z".parse().unwrap());
+    let operators = Operators::new(Quotas::new(user, QuotaLimits::unlimited()));
+    (Arc::new(operators.audited(notes.clone()).with_clock(noon)), notes)
+}
+
+/// Asks the user's model, and returns how it answered.
+async fn ask(operator: &dyn Operator, model: &Arc<FakeModel>) -> Result<ModelEvent, ModelError> {
+    let models = operator.models(Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>)));
+    let model = models.get("fake/model").await.unwrap();
+    let messages = vec![Message::User(vec![Content::text("hello")])];
+    model
+        .stream(ModelRequest { messages, ..ModelRequest::default() })
+        .collect::<Vec<_>>()
+        .await
+        .pop()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_request_beyond_the_tokens_of_the_day_is_refused_until_the_day_ends() {
+    let (operators, _) = operators(QuotaLimits { tokens_per_day: Some(20), ..QuotaLimits::unlimited() });
+    let ada = operators.of(ada());
+    // Each answer has 15 tokens. What one request uses beyond the limit is not foreseen.
+    let model = FakeModel::new([Reply::text("one"), Reply::text("two")]);
+    assert_eq!(ask(&*ada, &model).await, Ok(ModelEvent::Stop(ModelStop::EndTurn)));
+    ada.prompt().unwrap();
+    assert_eq!(ask(&*ada, &model).await, Ok(ModelEvent::Stop(ModelStop::EndTurn)));
+    let Err(ModelError::NotAdmitted(refused)) = ask(&*ada, &model).await else {
+        panic!("it was not refused")
+    };
+    assert_eq!(refused.limit, OperatorLimit::Quota("tokens_per_day"));
+    assert_eq!(refused.retry_after, Some(Duration::from_secs(12 * 60 * 60)));
+    assert_eq!(ada.prompt(), Err(refused), "no turn begins that could not ask its model");
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn what_was_spent_before_a_restart_and_at_other_nodes_counts() {
+    let limits = QuotaLimits { microdollars_per_day: Some(1_000), ..QuotaLimits::unlimited() };
+    let (operators, _) = operators(limits);
+    let ada = operators.of(ada());
+    let used = |picodollars| Usage { input: 1, cost: Some(Cost(picodollars)), ..Usage::default() };
+    let (one, other) = (spent::amounts(used(400_000_000)), spent::amounts(used(999_000_001)));
+    assert_eq!((one, other), ((1, 400), (1, 1_000)), "a part of a millionth counts whole");
+    let now = (operators.clock)();
+    let of = |amount| HashMap::from([("ada".to_owned(), amount)]);
+    operators.quotas.at_least("a", &of(one), now);
+    operators.quotas.at_least("a", &of(one), now);
+    ada.prompt().unwrap();
+    operators.quotas.at_least("a", &of(other), now);
+    let refused = ada.prompt().unwrap_err();
+    assert_eq!(refused.limit, OperatorLimit::Quota("cost_per_day"));
+    // A count of an earlier day replaces nothing.
+    operators.quotas.at_least("a", &of((1, 0)), now - jiff::SignedDuration::from_hours(24));
+    assert_eq!(ada.prompt(), Err(refused));
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_are_recorded_with_their_quota_and_not_more_than_every_ten_seconds() {
+    let (operators, notes) = operators(QuotaLimits { prompts_per_minute: 1, ..QuotaLimits::unlimited() });
+    let ada = operators.of(ada());
+    ada.prompt().unwrap();
+    for _ in 0..5 {
+        ada.prompt().unwrap_err();
+    }
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    ada.prompt().unwrap_err();
+    tokio::task::yield_now().await;
+    let notes = notes.0.lock().unwrap();
+    assert_eq!(notes.len(), 2);
+    assert!(notes.iter().all(|note| note.what == AuditEvent::QuotaRefused));
+    assert_eq!(notes[0].about.as_deref(), Some("prompts_per_minute"));
+    assert_eq!(notes[0].who.as_ref().unwrap().user, "ada");
+}
+
+#[tokio::test]
+async fn turns_beyond_the_limit_wait_and_those_beyond_the_queue_are_refused() {
+    let limits = QuotaLimits { running_turns: 1, queued_turns: 1, ..QuotaLimits::unlimited() };
+    let (operators, _) = operators(limits);
+    let ada = operators.of(ada());
+    let first = ada.begin_turn().await.unwrap();
+    {
+        let mut second = pin!(ada.begin_turn());
+        assert!(second.as_mut().now_or_never().is_none(), "it waits");
+        let refused = ada.begin_turn().await.unwrap_err();
+        assert_eq!((refused.limit, refused.retry_after), (OperatorLimit::Quota("queued_turns"), None));
+        // It is cancelled here.
+    }
+    let mut third = pin!(ada.begin_turn());
+    assert!(third.as_mut().now_or_never().is_none(), "it has the place in the queue");
+    drop(first);
+    third.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_user_who_runs_the_server_is_not_limited() {
+    let none = QuotaLimits {
+        open_sessions: 0,
+        running_turns: 0,
+        queued_turns: 0,
+        prompts_per_minute: 0,
+        ..QuotaLimits::default()
+    };
+    let (operators, notes) = operators(none);
+    let own = operators.of(None);
+    own.open_session().unwrap();
+    own.prompt().unwrap();
+    own.begin_turn().await.unwrap();
+    let model = FakeModel::new([Reply::text("one")]);
+    ask(&*own, &model).await.unwrap();
+    let ada = operators.of(ada());
+    assert_eq!(ada.open_session().unwrap_err().limit, OperatorLimit::Quota("open_sessions"));
+    assert_eq!(ada.prompt().unwrap_err().limit, OperatorLimit::Quota("prompts_per_minute"));
+    tokio::task::yield_now().await;
+    assert_eq!(notes.0.lock().unwrap().len(), 2);
+}
