@@ -54,7 +54,7 @@ pub use event::content::{Content, Diff, Location, ToolContent};
 pub use event::effort::Effort;
 pub use event::file_change::{ContentHash, FileChange, RewindTarget, Rewound, Snapshot};
 pub use event::goal::{Goal, GoalStatus, apply_to_goal};
-pub use event::ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
+pub use event::ids::{CompactionId, MessageId, NotAPromptId, PromptId, SessionId, ToolCallId, TurnId};
 pub use event::item::{
     AnsweredCall, Item, MalformedArguments, ModelCall, Reasoning, Text, ToolCallRequest, ToolResult, Written,
     read_arguments,

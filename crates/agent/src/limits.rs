@@ -212,6 +212,11 @@ pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 pub(crate) const NESTED_CALLS: usize = 16;
 /// Timeout for a tool source to list its tools.
 pub(crate) const SOURCE_WAIT: Duration = Duration::from_secs(5);
+/// Characters of the id that a client gives a prompt.
+pub(crate) const PROMPT_ID_CHARS: usize = 128;
+/// Prompts with an id whose result an open session remembers beside its log: the results that are
+/// not stored, and errors in full.
+pub(crate) const REMEMBERED_PROMPTS: usize = 256;
 /// Bytes of idle sessions' conversations that stay in memory for their next turns, in addition to
 /// the most recently idle one.
 pub(crate) const IDLE_BYTES: usize = 32 * 1024 * 1024;

@@ -153,6 +153,8 @@ pub(crate) fn turn(error: &TurnError) -> Error {
             .data(json!({ "reason": "queue_full", "waiting": waiting })),
         TurnError::NotAdmitted(refused) => not_admitted(refused),
         TurnError::Closed => internal(error.to_string(), "closed"),
+        TurnError::OwnerLost => internal(error.to_string(), "owner_lost"),
+        TurnError::Earlier(_) => internal(error.to_string(), "turn_failed"),
         TurnError::Panicked(_) => internal(error.to_string(), "defect"),
     }
 }

@@ -16,6 +16,7 @@ mod outbox;
 mod params;
 pub(crate) mod permission_options;
 mod projection;
+pub(crate) mod prompt_id;
 mod replay;
 mod reply;
 mod rewind;

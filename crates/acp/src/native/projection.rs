@@ -49,7 +49,7 @@ impl Projection {
     /// Updates the state for an event while native events are off. This is cheap.
     pub(crate) fn observe(&mut self, event: &SessionEvent) {
         match event {
-            SessionEvent::TurnStarted { turn } => {
+            SessionEvent::TurnStarted { turn, .. } => {
                 *self = Self { run: Some(turn.clone()), settings: self.settings.take(), ..Self::default() };
             }
             SessionEvent::TurnEnded { .. } => self.run = None,
@@ -96,7 +96,7 @@ impl Projection {
     /// Returns the outputs for an event; they follow the protocol's updates for it.
     pub(crate) fn steps(&mut self, event: &SessionEvent, models: &dyn Fn() -> Vec<ModelInfo>) -> Vec<Step> {
         match event {
-            SessionEvent::TurnStarted { turn } => {
+            SessionEvent::TurnStarted { turn, .. } => {
                 let settings = self.settings.take();
                 *self = Self { run: Some(turn.clone()), settings, ..Self::default() };
                 self.single(Event::SessionUpdate(RunUpdate {

@@ -211,7 +211,7 @@ fn diffs_plans_usage_and_titles() {
         SessionEvent::TitleChanged("T".to_owned()),
         json!([{"sessionUpdate": "session_info_update", "title": "T"}]),
     );
-    check(&mut live, SessionEvent::TurnStarted { turn: TurnId::from("run_1") }, json!([]));
+    check(&mut live, SessionEvent::TurnStarted { turn: TurnId::from("run_1"), prompt: None }, json!([]));
 }
 
 #[test]

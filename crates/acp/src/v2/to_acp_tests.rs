@@ -18,7 +18,7 @@ fn call(id: &str) -> ToolCallUpdate {
 }
 
 fn started() -> SessionEvent {
-    SessionEvent::TurnStarted { turn: TurnId::from("run_1") }
+    SessionEvent::TurnStarted { turn: TurnId::from("run_1"), prompt: None }
 }
 
 fn ended(end: TurnEnd) -> SessionEvent {

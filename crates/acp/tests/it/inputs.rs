@@ -126,7 +126,7 @@ async fn stored(prompt: &str, title: &str) -> (Arc<MemoryStore>, Lease) {
     let turn = TurnId("run_1".to_owned());
     let content = vec![Content::text(prompt)];
     let events = vec![
-        SessionEvent::TurnStarted { turn: turn.clone() },
+        SessionEvent::TurnStarted { turn: turn.clone(), prompt: None },
         SessionEvent::UserMessage { id: MessageId("msg_1".to_owned()), content },
         SessionEvent::TitleChanged(title.to_owned()),
         SessionEvent::TurnEnded { turn, end: TurnEnd::Stopped(StopReason::EndTurn) },

@@ -20,6 +20,7 @@ mod kosmokrator;
 mod legacy;
 mod methods;
 mod native;
+mod once;
 mod replay;
 mod rewind;
 mod shared;

@@ -73,7 +73,7 @@ async fn long_session(turns: u64) -> (Arc<MemoryStore>, Lease) {
         let id = MessageId(format!("msg_{n}"));
         let content = vec![Content::text(format!("{n} {}", "x".repeat(1000)))];
         let events = vec![
-            SessionEvent::TurnStarted { turn: turn.clone() },
+            SessionEvent::TurnStarted { turn: turn.clone(), prompt: None },
             SessionEvent::UserMessage { id, content },
             SessionEvent::TurnEnded { turn, end: TurnEnd::Stopped(StopReason::EndTurn) },
         ];

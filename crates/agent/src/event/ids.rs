@@ -1,5 +1,6 @@
 //! The ids of the protocol, each with its own type so that they cannot be mixed up.
 
+use crate::limits::PROMPT_ID_CHARS;
 use std::fmt;
 
 macro_rules! id {
@@ -50,6 +51,31 @@ id!(
     /// A compaction of a conversation, counted per session from `compaction_1`.
     CompactionId
 );
+
+/// A prompt as its client names it, so that a repeated request is recognised: 1 to 128 visible
+/// ASCII characters, usually a UUID.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PromptId(String);
+
+/// A text that is no [`PromptId`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a prompt id has 1 to {PROMPT_ID_CHARS} visible ASCII characters")]
+pub struct NotAPromptId;
+
+impl PromptId {
+    /// Checks an id.
+    pub fn new(id: impl Into<String>) -> Result<Self, NotAPromptId> {
+        let id = id.into();
+        let fits =
+            (1..=PROMPT_ID_CHARS).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+        if fits { Ok(Self(id)) } else { Err(NotAPromptId) }
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
 
 impl SessionId {
     /// Creates a new id; later ids sort after earlier ones.

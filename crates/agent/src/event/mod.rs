@@ -26,8 +26,8 @@ pub(crate) mod usage;
 
 use crate::{
     Briefing, Compaction, Content, Effort, FileChange, Goal, Item, MessageId, Mode, PermissionMode,
-    PlanEntry, Prefix, Rewound, ShellUpdate, SlashCommand, Snapshot, SubagentState, SwarmEvent, Task, Text,
-    ToolCallId, ToolCallRequest, ToolCallUpdate, TurnId, Usage,
+    PlanEntry, Prefix, PromptId, Rewound, ShellUpdate, SlashCommand, Snapshot, SubagentState, SwarmEvent,
+    Task, Text, ToolCallId, ToolCallRequest, ToolCallUpdate, TurnId, Usage,
 };
 
 /// An event of a session.
@@ -37,6 +37,8 @@ pub enum SessionEvent {
     TurnStarted {
         /// The turn.
         turn: TurnId,
+        /// The id that the client gave the prompt, if it gave one.
+        prompt: Option<PromptId>,
     },
     /// A message of the user, or of another driver of the session. Stored before anything is done
     /// about it.
@@ -282,6 +284,10 @@ pub enum Phase {
     /// Nothing.
     Idle,
 }
+
+/// The message of a turn that was cut off by the end of its process. Part of the stored form: the
+/// log is read for it.
+pub(crate) const PROCESS_ENDED: &str = "the process ended in the middle of the turn";
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

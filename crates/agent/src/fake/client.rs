@@ -77,7 +77,7 @@ impl FakeClient {
 impl State {
     fn check(&mut self, event: &SessionEvent) {
         match event {
-            SessionEvent::TurnStarted { turn } => {
+            SessionEvent::TurnStarted { turn, .. } => {
                 assert!(!self.in_turn, "{turn} began inside another turn");
                 self.in_turn = true;
             }

@@ -8,9 +8,11 @@ use crate::{
     Briefing, CompactionId, CompactionStep, Content, Goal, GoalStatus, History, MessageId, ModelResponse,
     Prefix, SessionEvent, Task, ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage,
     UsageUpdate, apply_to_goal,
+    event::PROCESS_ENDED,
     event::prefix::{Known, SharedPrefixes},
     goal,
     history::context_usage::ContextUsage,
+    history::prompts::{Prompts, Spent},
     input::{attachments, commands},
     limits::TASKS,
     task,
@@ -77,6 +79,8 @@ pub(crate) struct Conversation {
     turn: Option<TurnId>,
     /// The last entry of the running turn.
     last: Last,
+    /// The prompts that have ids.
+    prompts: Prompts,
     /// The last prompt that went to the model.
     prompt: Option<MessageId>,
     /// Whether the last turn with that prompt failed.
@@ -128,9 +132,10 @@ impl Conversation {
         let ended = self.ended.take();
         apply_to_goal(&mut self.goal, event);
         match event {
-            SessionEvent::TurnStarted { turn } => {
+            SessionEvent::TurnStarted { turn, prompt } => {
                 self.settle();
                 self.turns += 1;
+                self.prompts.begin(prompt.as_ref(), self.spent());
                 self.turn = Some(turn.clone());
                 self.last = Last::Beginning;
             }
@@ -143,6 +148,7 @@ impl Conversation {
             SessionEvent::Tasks(tasks) => self.take_tasks(tasks, ended),
             SessionEvent::TurnEnded { end, .. } => {
                 self.settle();
+                self.prompts.end(end, self.spent());
                 self.failed |= matches!(end, TurnEnd::Failed(_)) && !matches!(self.last, Last::Command(_));
                 self.turn = None;
                 self.last = Last::Other;
@@ -192,6 +198,9 @@ impl Conversation {
     fn take_message(&mut self, id: &MessageId, content: &[Content]) {
         self.settle();
         self.messages += 1;
+        if matches!(self.last, Last::Beginning) {
+            self.prompts.message(id);
+        }
         // A message sent to a running turn goes to the model, even if it looks like a command.
         let command = commands::of(content)
             .filter(|command| matches!(self.last, Last::Beginning) && !command.asks_model());
@@ -261,6 +270,7 @@ impl Conversation {
     fn take_response(&mut self, response: &ModelResponse) {
         self.settle();
         self.messages += 2;
+        self.prompts.answered(response);
         let last = std::mem::take(&mut self.last);
         for call in response.calls() {
             // Older versions skipped numbers, so the number is read from the id.
@@ -346,7 +356,7 @@ impl Conversation {
                 let why = "interrupted: the process ended";
                 repairs.push(SessionEvent::Goal(Some(goal::with(goal, GoalStatus::Interrupted, Some(why)))));
             }
-            let end = TurnEnd::Failed("the process ended in the middle of the turn".to_owned());
+            let end = TurnEnd::Failed(PROCESS_ENDED.to_owned());
             repairs.push(SessionEvent::TurnEnded { turn: turn.clone(), end });
         }
         repairs
@@ -386,6 +396,16 @@ impl Conversation {
 impl Conversation {
     pub(crate) fn history(&self) -> &History {
         &self.history
+    }
+
+    /// Returns the prompts that have ids.
+    pub(crate) fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    /// Returns the tokens used so far.
+    fn spent(&self) -> Spent {
+        Spent { own: self.usage, subagents: self.subagent_usage() }
     }
 
     /// Returns the last prompt if its turn failed, or broke off without an end.

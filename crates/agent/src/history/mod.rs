@@ -9,6 +9,7 @@ pub(crate) mod conversation;
 pub(crate) mod glance;
 pub(crate) mod measure;
 pub(crate) mod memory;
+pub(crate) mod prompts;
 pub(crate) mod reading;
 
 use crate::{AnsweredCall, AssistantMessage, Content, Item, Message, ModelResponse, ToolCallId, ToolResult};

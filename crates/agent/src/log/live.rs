@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_turn_and_its_open_questions_are_going_on() {
-        let started = SessionEvent::TurnStarted { turn: TurnId::from("run_1") };
+        let started = SessionEvent::TurnStarted { turn: TurnId::from("run_1"), prompt: None };
         let asked = |id: &str| SessionEvent::PermissionRequested { id: id.into(), question: "?".to_owned() };
         let resolved = SessionEvent::PermissionResolved {
             id: "a".into(),

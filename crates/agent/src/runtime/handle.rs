@@ -2,13 +2,14 @@
 
 use crate::{
     Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models, NotAdmitted,
-    PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions, SessionEvent,
-    SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StoreError, SubagentAccess, Surface,
-    SwarmState, TurnError,
+    PermissionMode, PromptId, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions,
+    SessionEvent, SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StoreError, SubagentAccess,
+    Surface, SwarmState, TurnError,
     client::watchers::Watchers,
     input::commands,
     log::Notified,
     model::get_in_time,
+    runtime::once::{Once, Waiting},
     session::{Session, controls::Controls},
     session::{
         controls::Running,
@@ -41,6 +42,7 @@ pub struct SessionHandle {
     sources: Sources,
     watchers: Arc<Watchers>,
     prompts: Arc<AtomicU64>,
+    once: Arc<Once>,
     settings: Arc<LiveSettings>,
     running: Arc<Running>,
     subagents: SubagentAccess,
@@ -50,6 +52,7 @@ pub struct SessionHandle {
 /// A prompt sent to its session, to be awaited or cancelled.
 pub struct Prompt {
     number: u64,
+    joined: bool,
     inbox: mpsc::UnboundedSender<Message>,
     inserted: oneshot::Receiver<MessageId>,
     settled: oneshot::Receiver<Result<PromptOutcome, TurnError>>,
@@ -112,6 +115,7 @@ impl SessionHandle {
             sources: session.toolbox().sources().clone(),
             watchers,
             prompts: Arc::default(),
+            once: Arc::default(),
             settings: controls.settings().clone(),
             running: controls.running().clone(),
             subagents: SubagentAccess(session.subagents().cloned()),
@@ -158,14 +162,32 @@ impl SessionHandle {
 
     /// Queues a prompt.
     pub fn start(&self, content: Vec<Content>) -> Prompt {
-        let steering = match content.as_slice() {
-            [Content::Text(text)] => commands::steering(text),
-            _ => None,
-        };
-        match steering {
-            Some(text) => self.steer(vec![Content::text(text)]),
-            None => self.send(content, Message::Prompt),
+        let (content, message) = as_message(content);
+        self.send(content, message)
+    }
+
+    /// Queues a prompt, unless the session has one with this id: then joins that prompt, whatever
+    /// the content. The returned prompt settles as the first does, immediately if its turn has
+    /// ended, also in another process ([`TurnError::OwnerLost`] if that ended in mid-turn). So a
+    /// client that lost an answer may send its prompt again. Dropping it cancels nothing.
+    ///
+    /// A prompt that was refused before its turn began is tried again. Needs a tokio runtime.
+    pub fn start_once(&self, id: PromptId, content: Vec<Content>) -> Prompt {
+        let number = self.prompts.fetch_add(1, Ordering::Relaxed);
+        let (reply, settled) = oneshot::channel();
+        let (recorded, inserted) = oneshot::channel();
+        let waits = Waiting { recorded: Some(recorded), reply };
+        let prompt = |number, joined| Prompt { number, joined, inbox: self.inbox.clone(), inserted, settled };
+        if let Some(first) = self.once.join(&id, number, waits) {
+            return prompt(first, true);
         }
+        let (reply, its_end) = oneshot::channel();
+        let (recorded, its_message) = oneshot::channel();
+        let (content, message) = as_message(content);
+        // A task that has ended drops the reply, which settles the prompt as closed.
+        let _ = self.inbox.send(message(Queued { number, content, id: Some(id.clone()), recorded, reply }));
+        tokio::spawn(self.once.clone().follow(id, its_message, its_end));
+        prompt(number, false)
     }
 
     /// Sends a message to the running turn. The model gets it with its next request, and the prompt
@@ -175,13 +197,13 @@ impl SessionHandle {
         self.send(content, Message::Steer)
     }
 
-    fn send(&self, content: Vec<Content>, message: impl FnOnce(Queued) -> Message) -> Prompt {
+    fn send(&self, content: Vec<Content>, message: fn(Queued) -> Message) -> Prompt {
         let number = self.prompts.fetch_add(1, Ordering::Relaxed);
         let (reply, settled) = oneshot::channel();
         let (recorded, inserted) = oneshot::channel();
         // A task that has ended drops the reply, which settles the prompt as closed.
-        let _ = self.inbox.send(message(Queued { number, content, recorded, reply }));
-        Prompt { number, inbox: self.inbox.clone(), inserted, settled }
+        let _ = self.inbox.send(message(Queued { number, content, id: None, recorded, reply }));
+        Prompt { number, joined: false, inbox: self.inbox.clone(), inserted, settled }
     }
 
     /// Runs `then` while no event is emitted. Returns the number of the last stored event that was
@@ -396,7 +418,25 @@ impl SessionHandle {
     }
 }
 
+/// Returns a prompt as the message that sends it: one that begins with the command for steering
+/// goes to the running turn.
+fn as_message(content: Vec<Content>) -> (Vec<Content>, fn(Queued) -> Message) {
+    let steering = match content.as_slice() {
+        [Content::Text(text)] => commands::steering(text),
+        _ => None,
+    };
+    match steering {
+        Some(text) => (vec![Content::text(text)], Message::Steer),
+        None => (content, Message::Prompt),
+    }
+}
+
 impl Prompt {
+    /// Whether the prompt was sent before, and this one joined it.
+    pub fn is_joined(&self) -> bool {
+        self.joined
+    }
+
     /// Cancels this prompt alone: a queued one never runs, a running one is cancelled. Either way
     /// it settles as cancelled.
     pub fn cancel(&self) {

@@ -3,6 +3,7 @@
 mod children;
 pub(crate) mod handle;
 pub(crate) mod locks;
+mod once;
 mod start;
 pub(crate) mod task;
 

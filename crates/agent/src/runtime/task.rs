@@ -104,15 +104,32 @@ impl SessionTask {
                     None => break,
                 },
             };
-            let Queued { number, content, recorded, reply } = prompt;
+            let Some(prompt) = self.unless_repeated(prompt).await else { continue };
+            let Queued { number, content, id, recorded, reply } = prompt;
             // Boxed, so that a session without a running turn does not hold memory for one.
-            let result = Box::pin(self.turn(number, turn::TurnInput { content, recorded })).await;
+            let result = Box::pin(self.turn(number, turn::TurnInput { content, id, recorded })).await;
             // The receiver may have been dropped.
             let _ = reply.send(result);
             self.turn_ended.notify_one();
         }
         self.session.end().await;
         self.closing
+    }
+
+    /// Settles a prompt whose turn the log has; returns any other.
+    async fn unless_repeated(&mut self, prompt: Queued) -> Option<Queued> {
+        if prompt.id.is_some()
+            && !self.session.log().memory().is_certain()
+            && let Err(error) = self.session.recover().await
+        {
+            // The turn tries again, and fails if that fails.
+            tracing::debug!(session = %self.session.id(), %error, "the log was not read for a repeated prompt");
+        }
+        let other = unless_repeated(self.session.log(), prompt);
+        if other.is_none() {
+            self.idle.rest(self.session.log().memory());
+        }
+        other
     }
 
     async fn turn(&mut self, number: u64, prompt: turn::TurnInput) -> Result<PromptOutcome, TurnError> {
@@ -292,6 +309,12 @@ async fn take(
         }
     };
     let queued = waiting.len() + controls.steering().len();
+    let message = match message {
+        Message::Prompt(prompt) => unless_repeated(controls.log(), prompt).map(Message::Prompt),
+        Message::Steer(prompt) => unless_repeated(controls.log(), prompt).map(Message::Steer),
+        message => Some(message),
+    };
+    let Some(message) = message else { return };
     match interrupting(message, running.is_some()) {
         Message::Goal(request) => controls.goal_requests().push(request),
 
@@ -355,6 +378,19 @@ fn accepted(
     };
     prompt.settle(Err(refused));
     None
+}
+
+/// Settles a prompt whose turn the conversation has; returns any other.
+fn unless_repeated(log: &SessionLog, prompt: Queued) -> Option<Queued> {
+    let conversation = prompt.id.as_ref().and_then(|_| log.memory().conversation());
+    let settled = conversation.as_ref().zip(prompt.id.as_ref());
+    match settled.and_then(|(conversation, id)| conversation.prompts().settled(id)) {
+        Some(settled) => {
+            prompt.repeated(settled);
+            None
+        }
+        None => Some(prompt),
+    }
 }
 
 /// Turns a prompt that is a command for the goal of the running turn into a request for that turn.

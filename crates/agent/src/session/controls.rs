@@ -196,6 +196,10 @@ impl Controls {
         self.queued.length.load(Ordering::Acquire) > 0
     }
 
+    pub(crate) fn log(&self) -> &SessionLog {
+        &self.log
+    }
+
     pub(crate) fn settings(&self) -> &Arc<LiveSettings> {
         &self.settings
     }

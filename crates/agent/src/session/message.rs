@@ -1,9 +1,9 @@
 //! The messages of a session's task, and its queued prompts.
 
 use crate::{
-    Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, PermissionMode, PromptOutcome,
-    RewindError, RewindReport, RewindTarget, SessionEvent, Severity, StopReason, StoreError, TurnError,
-    log::SessionLog,
+    Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, PermissionMode, PromptId, PromptOutcome,
+    RewindError, RewindReport, RewindTarget, SessionEvent, Severity, StopReason, StoreError, TurnEnd,
+    TurnError, event::PROCESS_ENDED, history::prompts::SettledPrompt, log::SessionLog,
 };
 use system::AbsPath;
 use tokio::sync::oneshot;
@@ -34,6 +34,8 @@ pub(crate) struct Queued {
     /// Identifies the prompt to its handle.
     pub(crate) number: u64,
     pub(crate) content: Vec<Content>,
+    /// The id that the client gave it.
+    pub(crate) id: Option<PromptId>,
     /// Receives the id of the prompt's message once that is recorded.
     pub(crate) recorded: oneshot::Sender<MessageId>,
     pub(crate) reply: oneshot::Sender<Result<PromptOutcome, TurnError>>,
@@ -43,6 +45,17 @@ impl Queued {
     pub(crate) fn settle(self, result: Result<PromptOutcome, TurnError>) {
         // The receiver may have been dropped.
         let _ = self.reply.send(result);
+    }
+
+    /// Settles a prompt that was sent again after its turn.
+    pub(crate) fn repeated(self, settled: &SettledPrompt) {
+        let Self { recorded, reply, .. } = self;
+        let result = result(settled);
+        // The receivers may have been dropped.
+        if let (Ok(_), Some(message)) = (&result, &settled.message) {
+            let _ = recorded.send(message.clone());
+        }
+        let _ = reply.send(result);
     }
 
     /// Settles a prompt that became part of the running turn's conversation.
@@ -60,6 +73,18 @@ impl Queued {
 
     pub(crate) fn cancelled(self) {
         self.settle(Ok(PromptOutcome::cancelled()));
+    }
+}
+
+/// Returns what a prompt is answered with that is sent again after its turn.
+fn result(settled: &SettledPrompt) -> Result<PromptOutcome, TurnError> {
+    let SettledPrompt { end, usage, total, requests, .. } = settled;
+    match end {
+        TurnEnd::Stopped(stop_reason) => {
+            Ok(PromptOutcome { stop_reason: *stop_reason, usage: *usage, total: *total, requests: *requests })
+        }
+        TurnEnd::Failed(why) if why == PROCESS_ENDED => Err(TurnError::OwnerLost),
+        TurnEnd::Failed(why) => Err(TurnError::Earlier(why.clone())),
     }
 }
 

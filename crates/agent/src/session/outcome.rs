@@ -50,6 +50,15 @@ pub enum TurnError {
     /// The session was closed while the prompt waited or ran.
     #[error("the session is closed")]
     Closed,
+    /// The turn of a prompt that was sent again was cut off: its process ended, or lost its store.
+    #[error(
+        "the turn of this prompt was cut off: the process that ran it ended, or could not store its end; \
+         the session goes on, so send a new prompt, such as /retry"
+    )]
+    OwnerLost,
+    /// The turn of a prompt that was sent again had failed; the value is what was reported then.
+    #[error("{0}")]
+    Earlier(String),
     /// The turn panicked, which is a bug. The session stays usable.
     #[error("internal error in the turn: {0}; this is a defect in tiller, please report it")]
     Panicked(String),

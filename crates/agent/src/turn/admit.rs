@@ -2,8 +2,8 @@
 
 use super::Turn;
 use crate::{
-    Content, GoalError, HookEvent, MessageId, Phase, SessionEvent, SessionState, Severity, StopReason,
-    TurnError, TurnId,
+    Content, GoalError, HookEvent, MessageId, Phase, PromptId, SessionEvent, SessionState, Severity,
+    StopReason, TurnError, TurnId,
     input::{
         attachments,
         commands::{self, Action, GoalCommand},
@@ -20,6 +20,8 @@ use tokio::sync::oneshot;
 /// The input of a turn.
 pub(crate) struct TurnInput {
     pub(crate) content: Vec<Content>,
+    /// The id that the client gave the prompt.
+    pub(crate) id: Option<PromptId>,
     /// Receives the id of the prompt's message once that is recorded.
     pub(crate) recorded: oneshot::Sender<MessageId>,
 }
@@ -36,7 +38,7 @@ impl Turn<'_> {
     /// Expands what a prompt refers to, runs the hooks, and starts to store it. A slash command is
     /// executed.
     pub(super) async fn admit(&mut self, turn: &TurnId, prompt: TurnInput) -> Result<Admitted, TurnError> {
-        let TurnInput { content, recorded } = prompt;
+        let TurnInput { content, id, recorded } = prompt;
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}
@@ -45,7 +47,8 @@ impl Turn<'_> {
         if let Some(Action::Retry) = commands::of(&content)
             && let Some(unanswered) = self.session.conversation().unanswered()
         {
-            return self.retry(turn, unanswered, recorded).await;
+            let began = SessionEvent::TurnStarted { turn: turn.clone(), prompt: id };
+            return self.retry(began, unanswered, recorded).await;
         }
         let content = {
             let state = self.controls.state();
@@ -71,7 +74,8 @@ impl Turn<'_> {
         let is_for_model = asks_model && denial.is_none();
         let hint = if is_for_model { self.command_hint(&content) } else { None };
         let message = self.session.conversation().next_message();
-        let mut events = prompt_events(self.controls, turn, &message, &content);
+        let began = SessionEvent::TurnStarted { turn: turn.clone(), prompt: id };
+        let mut events = prompt_events(self.controls, began, &message, &content);
         if is_for_model {
             events.push(SessionEvent::Phase(Phase::Thinking));
         }
@@ -193,14 +197,12 @@ impl Turn<'_> {
 /// Returns the events that begin a turn.
 fn prompt_events(
     controls: &Controls,
-    turn: &TurnId,
+    began: SessionEvent,
     message: &MessageId,
     content: &[Content],
 ) -> Vec<SessionEvent> {
-    let mut events = vec![
-        SessionEvent::TurnStarted { turn: turn.clone() },
-        SessionEvent::UserMessage { id: message.clone(), content: content.to_vec() },
-    ];
+    let mut events =
+        vec![began, SessionEvent::UserMessage { id: message.clone(), content: content.to_vec() }];
     if controls.state().title.is_none()
         && let Some(title) = title(content)
     {

@@ -3,7 +3,7 @@
 
 use super::{Turn, admit::Admitted};
 use crate::{
-    Briefing, MessageId, Phase, SessionEvent, Severity, TurnError, TurnId, history::conversation::Unanswered,
+    Briefing, MessageId, Phase, SessionEvent, Severity, TurnError, history::conversation::Unanswered,
 };
 use tokio::sync::oneshot;
 
@@ -11,16 +11,15 @@ use tokio::sync::oneshot;
 const BROKEN_OFF: &str = "Your last answer broke off before its end. Answer again from its beginning.";
 
 impl Turn<'_> {
-    /// Begins a turn without a message of the user: it asks again what the last one left
-    /// unanswered.
+    /// Begins a turn, with `began` as its first event, without a message of the user: it asks again
+    /// what the last one left unanswered.
     pub(super) async fn retry(
         &mut self,
-        turn: &TurnId,
+        began: SessionEvent,
         Unanswered { message, text }: Unanswered,
         recorded: oneshot::Sender<MessageId>,
     ) -> Result<Admitted, TurnError> {
-        let events =
-            vec![SessionEvent::TurnStarted { turn: turn.clone() }, SessionEvent::Phase(Phase::Thinking)];
+        let events = vec![began, SessionEvent::Phase(Phase::Thinking)];
         self.session.begin_storing(events, move || {
             // Most clients ignore the id and only wait for the end.
             let _ = recorded.send(message);

@@ -196,7 +196,7 @@ async fn settled(session: &SessionHandle, text: &str) -> Result<StopReason, Turn
 /// Returns a text that identifies a stored event.
 fn mark(event: &SessionEvent) -> Option<String> {
     Some(match event {
-        SessionEvent::TurnStarted { turn } => format!("{turn} began"),
+        SessionEvent::TurnStarted { turn, .. } => format!("{turn} began"),
         SessionEvent::TurnEnded { turn, .. } => format!("{turn} ended"),
         SessionEvent::UserMessage { id, .. } => format!("the user said {id}"),
         SessionEvent::ModelResponse(response) => {

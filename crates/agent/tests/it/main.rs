@@ -16,6 +16,7 @@ mod faulty;
 mod goals;
 mod law;
 mod memories;
+mod once;
 mod operator;
 mod own_command;
 mod permission;

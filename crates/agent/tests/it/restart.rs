@@ -168,7 +168,7 @@ async fn long(turns: usize, end: Vec<SessionEvent>) -> (Arc<FaultyStore>, Arc<Pl
         let turn = agent::TurnId(format!("run_{}", n + 1));
         let said = agent::Content::text(n.to_string());
         let events = vec![
-            SessionEvent::TurnStarted { turn: turn.clone() },
+            SessionEvent::TurnStarted { turn: turn.clone(), prompt: None },
             SessionEvent::UserMessage { id: format!("msg_{}", n + 1).as_str().into(), content: vec![said] },
             SessionEvent::TurnEnded { turn, end: TurnEnd::Stopped(StopReason::EndTurn) },
         ];
@@ -205,7 +205,7 @@ async fn a_long_session_opens_by_its_end_and_is_read_before_its_first_turn() {
 
 #[tokio::test]
 async fn a_long_turn_that_was_cut_off_is_closed_when_its_session_opens() {
-    let mut end = vec![SessionEvent::TurnStarted { turn: "run_2".into() }];
+    let mut end = vec![SessionEvent::TurnStarted { turn: "run_2".into(), prompt: None }];
     end.extend((0..1000).map(|_| SessionEvent::ModeChanged(Mode::Plan)));
     let (store, _) = long(1, end).await;
     let (runtime, _, session) = open_long(store.clone(), Vec::new()).await;

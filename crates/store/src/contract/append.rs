@@ -111,7 +111,7 @@ pub(super) async fn updates_the_session_record(Fixture { store, .. }: Fixture) {
 
 pub(super) async fn counts_turns_and_cost(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
-    let turn = || SessionEvent::TurnStarted { turn: "t".into() };
+    let turn = || SessionEvent::TurnStarted { turn: "t".into(), prompt: None };
     let used = |own: Option<u64>, subagents: Option<u64>| {
         let usage = |cost: Option<u64>| Usage { input: 1, cost: cost.map(Cost), ..Usage::default() };
         SessionEvent::Usage(UsageUpdate {

@@ -19,7 +19,8 @@ const TEXT: &str = "a \"b\" \\ \0 \u{7f} \r\n\t \u{2028} e\u{301} שלום 你�
 /// Returns every kind of stored event, with every field set at least once and absent at least once.
 pub fn samples() -> Vec<SessionEvent> {
     let mut events = vec![
-        SessionEvent::TurnStarted { turn: "run_1".into() },
+        SessionEvent::TurnStarted { turn: "run_1".into(), prompt: None },
+        SessionEvent::TurnStarted { turn: "run_2".into(), prompt: agent::PromptId::new("7c1e-01").ok() },
         SessionEvent::UserMessage { id: "msg-1".into(), content: contents() },
         SessionEvent::UserMessage { id: TEXT.into(), content: Vec::new() },
         SessionEvent::ModelResponse(response()),

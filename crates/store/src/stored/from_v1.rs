@@ -3,8 +3,8 @@
 use super::{colours, v1};
 use agent::{
     Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange, Goal, Item,
-    Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
-    ResultsLeftOut, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallDisplay, ToolCallId,
+    Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, PromptId,
+    Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallDisplay, ToolCallId,
     ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate,
     Written,
 };
@@ -13,7 +13,11 @@ use system::{AbsPath, TerminalId};
 
 pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
     Ok(match event {
-        v1::Event::TurnStarted { turn } => SessionEvent::TurnStarted { turn: TurnId(turn) },
+        v1::Event::TurnStarted { turn, prompt } => SessionEvent::TurnStarted {
+            turn: TurnId(turn),
+            // An id that no client can send is of no use.
+            prompt: prompt.and_then(|prompt| PromptId::new(prompt).ok()),
+        },
         v1::Event::UserMessage { id, content } => {
             SessionEvent::UserMessage { id: MessageId(id), content: contents(content) }
         }

@@ -96,7 +96,18 @@ mod tests {
     fn format_1_is_read_forever() {
         // These texts are frozen: a change requires a new format, not a new expectation.
         for (body, expected) in [
-            (r#"{"kind":"turn_started","turn":"run_1"}"#, SessionEvent::TurnStarted { turn: "run_1".into() }),
+            (
+                r#"{"kind":"turn_started","turn":"run_1"}"#,
+                SessionEvent::TurnStarted { turn: "run_1".into(), prompt: None },
+            ),
+            (
+                r#"{"kind":"turn_started","turn":"run_1","prompt":"7c1e"}"#,
+                SessionEvent::TurnStarted { turn: "run_1".into(), prompt: agent::PromptId::new("7c1e").ok() },
+            ),
+            (
+                r#"{"kind":"turn_started","turn":"run_1","prompt":"not an id"}"#,
+                SessionEvent::TurnStarted { turn: "run_1".into(), prompt: None },
+            ),
             (
                 r#"{"kind":"user_message","id":"m1","content":[{"type":"text","text":"hi"}],"from_later":1}"#,
                 SessionEvent::UserMessage { id: "m1".into(), content: vec![agent::Content::text("hi")] },

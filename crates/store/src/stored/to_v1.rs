@@ -10,7 +10,9 @@ use agent::{
 /// Converts an event to its stored form; `None` for one that is never stored.
 pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
     Some(match event {
-        SessionEvent::TurnStarted { turn } => v1::Event::TurnStarted { turn: turn.0 },
+        SessionEvent::TurnStarted { turn, prompt } => {
+            v1::Event::TurnStarted { turn: turn.0, prompt: prompt.map(|prompt| prompt.as_str().to_owned()) }
+        }
         SessionEvent::UserMessage { id, content } => {
             v1::Event::UserMessage { id: id.0, content: contents(content) }
         }

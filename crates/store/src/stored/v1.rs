@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 pub(super) enum Event {
     TurnStarted {
         turn: String,
+        /// Older programs do not write this member, and ignore it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<String>,
     },
     UserMessage {
         id: String,

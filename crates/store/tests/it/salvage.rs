@@ -123,7 +123,7 @@ async fn a_session_that_lost_its_row_or_its_end_counts_the_turns_that_are_left()
     for id in SESSIONS {
         let lease = store.create(session(id)).await.unwrap();
         for event in events(id) {
-            let turn = SessionEvent::TurnStarted { turn: "t".into() };
+            let turn = SessionEvent::TurnStarted { turn: "t".into(), prompt: None };
             store.append(&lease, vec![turn, event]).await.unwrap();
         }
         store.release(&lease).await.unwrap();

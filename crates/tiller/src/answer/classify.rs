@@ -76,7 +76,9 @@ fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
             TurnError::BadPrompt(_) => Kind::Usage,
             TurnError::QueueFull(_) => Kind::Busy,
             TurnError::NotAdmitted(_) => Kind::Limit,
-            TurnError::Closed | TurnError::Panicked(_) => Kind::Internal,
+            TurnError::Closed | TurnError::OwnerLost | TurnError::Earlier(_) | TurnError::Panicked(_) => {
+                Kind::Internal
+            }
         });
     }
     if let Some(error) = cause.downcast_ref::<RewindError>() {

@@ -48,6 +48,7 @@ mod permissions;
 #[expect(dead_code, reason = "the tests of the store also kill it")]
 #[path = "../../../store/tests/it/postgres/server.rs"]
 mod postgres;
+mod prompts_once;
 mod protocol;
 mod providers;
 mod providers_commands;

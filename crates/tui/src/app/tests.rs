@@ -154,7 +154,7 @@ impl Person {
     }
 
     pub(super) fn turn_begins(&mut self) {
-        self.event(SessionEvent::TurnStarted { turn: TurnId("run_1".to_owned()) });
+        self.event(SessionEvent::TurnStarted { turn: TurnId("run_1".to_owned()), prompt: None });
     }
 
     pub(super) fn turn_ends(&mut self, end: TurnEnd) {

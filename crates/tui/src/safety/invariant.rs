@@ -149,7 +149,7 @@ impl Play {
                 }
                 self.event(call(ToolStatus::Completed));
             }
-            Act::Turn(true) => self.event(SessionEvent::TurnStarted { turn: "r".into() }),
+            Act::Turn(true) => self.event(SessionEvent::TurnStarted { turn: "r".into(), prompt: None }),
             Act::Turn(false) => {
                 let end = TurnEnd::Stopped(StopReason::EndTurn);
                 self.event(SessionEvent::TurnEnded { turn: "r".into(), end });

@@ -71,7 +71,7 @@ fn one_who_looks_at_a_short_turn_is_not_notified() {
         for (letter, occasion) in letters {
             let mut app = app(notify);
             app.input(Input::Focus(focused), Duration::ZERO);
-            app.letter(event(SessionEvent::TurnStarted { turn: "r".into() }));
+            app.letter(event(SessionEvent::TurnStarted { turn: "r".into(), prompt: None }));
             app.set_now(Duration::from_secs(seconds));
             let effects = app.letter(letter);
             let expected: Vec<_> = occasion.filter(|_| wanted).into_iter().collect();

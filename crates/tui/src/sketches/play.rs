@@ -110,7 +110,7 @@ impl Play {
         printed.output = Some(agent::LiveOutput::Text(output));
         let said = "fix the off-by-one in src/page.rs and run the tests";
         for event in [
-            SessionEvent::TurnStarted { turn: "run_1".into() },
+            SessionEvent::TurnStarted { turn: "run_1".into(), prompt: None },
             SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text(said)] },
             SessionEvent::ModelResponse(ModelResponse::from_text("m".into(), "t".into(), "m", answer)),
             SessionEvent::ToolCall(edit.content(vec![ToolContent::Diff(diff())])),

@@ -1,10 +1,10 @@
 //! `session/prompt`: runs a turn.
 
 use crate::{
-    connection::{Reply, errors, params, unpriced},
+    connection::{Reply, errors, params, prompt_id, unpriced},
     v1::{Connection, Peer, from_acp, to_acp},
 };
-use agent::{PromptOutcome, SessionHandle, TurnError};
+use agent::{PromptId, PromptOutcome, SessionHandle, TurnError};
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
@@ -15,6 +15,8 @@ struct Params {
     session_id: String,
     #[serde(default, deserialize_with = "blocks")]
     prompt: Vec<Value>,
+    #[serde(rename = "_meta", default)]
+    meta: Value,
 }
 
 /// Deserializes content blocks; or a string, which the KosmoKrator wire accepts as well.
@@ -25,9 +27,16 @@ fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
     }
 }
 
+/// A prompt and its session.
+struct Decoded {
+    handle: SessionHandle,
+    content: Vec<agent::Content>,
+    id: Option<PromptId>,
+}
+
 /// Runs the turn, and responds once it has ended and its updates have been sent.
 pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
-    let (handle, content) = match decode(connection, given) {
+    let Decoded { handle, content, id } = match decode(connection, given) {
         Ok(Some(decoded)) => decoded,
         Ok(None) => {
             let nothing = acp::Usage::new(0, 0, 0);
@@ -39,11 +48,15 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
     if let Err(error) = connection.check_model_allowed(&handle.state().model) {
         return reply.send(Err::<(), _>(error));
     }
-    let mut turn = handle.start(content);
+    let mut turn = prompt_id::start(&handle, id, content);
     let taken_back = tokio::select! {
         ended = turn.settled() => Err(ended),
         () = cancellation.cancelled() => Ok(()),
-        () = left.cancelled() => Ok(()),
+        // A prompt that was sent again only waits: the first one decides about the turn.
+        () = left.cancelled() => match turn.is_joined() {
+            true => return reply.send(Err::<(), _>(errors::request_cancelled())),
+            false => Ok(()),
+        },
     };
     let ended = match taken_back {
         Err(ended) => ended,
@@ -65,17 +78,15 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
 
 /// Decodes the session and the prompt; `None` for an empty prompt on the KosmoKrator wire, where
 /// that is a completed turn.
-fn decode(
-    connection: &Connection,
-    given: Value,
-) -> Result<Option<(SessionHandle, Vec<agent::Content>)>, Error> {
+fn decode(connection: &Connection, given: Value) -> Result<Option<Decoded>, Error> {
     let given: Params = params("session/prompt", given)?;
     let handle = connection.find(&given.session_id)?;
     let blank = |block: &Value| block["text"].as_str().is_some_and(|text| text.trim().is_empty());
     if connection.native.is_kosmokrator() && given.prompt.iter().all(blank) {
         return Ok(None);
     }
-    Ok(Some((handle, from_acp::prompt(given.prompt)?)))
+    let id = prompt_id::prompt_id(&given.meta)?;
+    Ok(Some(Decoded { handle, content: from_acp::prompt(given.prompt)?, id }))
 }
 
 /// Creates the response: the stop reason and the tokens used by the turn. On the KosmoKrator wire,

@@ -1,10 +1,10 @@
 //! `session/prompt`: adds a prompt to a session.
 
 use crate::{
-    connection::{Reply, errors, params},
+    connection::{Reply, errors, params, prompt_id},
     v2::{Connection, from_acp},
 };
-use agent::{Content, SessionHandle};
+use agent::{Content, PromptId, SessionHandle};
 use agent_client_protocol::Error;
 use agent_client_protocol_schema::v2 as acp;
 use serde::Deserialize;
@@ -16,17 +16,19 @@ struct Params {
     session_id: String,
     #[serde(default)]
     prompt: Vec<Value>,
+    #[serde(rename = "_meta", default)]
+    meta: Value,
 }
 
 /// Responds once the prompt is recorded in the conversation and its event was sent; updates report
 /// how its turn proceeds. A queued prompt is not answered until its turn begins.
 pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) {
-    let (handle, content) = match decode(connection, given) {
+    let (handle, content, id) = match decode(connection, given) {
         Ok(decoded) => decoded,
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
     let (cancellation, left) = (reply.cancellation(), connection.leave_token(&handle));
-    let mut turn = handle.start(content);
+    let mut turn = prompt_id::start(&handle, id, content);
     let taken_back = tokio::select! {
         biased;
         inserted = turn.inserted() => Ok(inserted),
@@ -36,7 +38,9 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     let inserted = match taken_back {
         Ok(inserted) => inserted,
         // The turn goes on, and its end is in the session.
-        Err(()) if connection.turns_go_on() => return reply.send(Err::<(), _>(errors::request_cancelled())),
+        Err(()) if connection.turns_go_on() || turn.is_joined() => {
+            return reply.send(Err::<(), _>(errors::request_cancelled()));
+        }
         Err(()) => {
             turn.cancel();
             turn.inserted().await
@@ -50,6 +54,10 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
         }));
     };
     reply.send(Ok(acp::PromptResponse::new(message.as_str().to_owned())));
+    if turn.is_joined() {
+        // The first request reports an end without an event.
+        return;
+    }
     // The turn's end is an event, unless storing it failed.
     let ended = tokio::select! {
         ended = turn.settled() => ended,
@@ -71,10 +79,14 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     }
 }
 
-fn decode(connection: &Connection, given: Value) -> Result<(SessionHandle, Vec<Content>), Error> {
+fn decode(
+    connection: &Connection,
+    given: Value,
+) -> Result<(SessionHandle, Vec<Content>, Option<PromptId>), Error> {
     let given: Params = params("session/prompt", given)?;
     let handle = connection.find(&given.session_id)?;
+    let id = prompt_id::prompt_id(&given.meta)?;
     let content = from_acp::prompt(given.prompt)?;
     connection.check_model_allowed(&handle.state().model)?;
-    Ok((handle, content))
+    Ok((handle, content, id))
 }

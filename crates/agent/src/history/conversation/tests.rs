@@ -25,7 +25,7 @@ fn call(id: &str, status: ToolStatus, result: Option<&str>) -> SessionEvent {
 }
 
 fn began(turn: &str) -> SessionEvent {
-    SessionEvent::TurnStarted { turn: TurnId::from(turn) }
+    SessionEvent::TurnStarted { turn: TurnId::from(turn), prompt: None }
 }
 
 fn said(text: &str) -> SessionEvent {

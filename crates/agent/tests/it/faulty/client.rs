@@ -31,7 +31,7 @@ pub(crate) fn assert_complete(events: &[SessionEvent], when: &str) {
                 let before = calls.insert(update.id.to_string(), status);
                 assert!(before.is_none_or(|before| !before.is_final()), "{when}: {} ended twice", update.id);
             }
-            SessionEvent::TurnStarted { turn: began } => {
+            SessionEvent::TurnStarted { turn: began, .. } => {
                 assert_eq!(turn.replace(began), None, "{when}: a turn began inside another");
             }
             SessionEvent::TurnEnded { turn: ended, .. } => {

@@ -248,7 +248,7 @@ fn played(resizes: bool) -> Option<Played> {
             stage.press(KeyCode::Char(character));
         }
         stage.press(KeyCode::Enter);
-        stage.event(SessionEvent::TurnStarted { turn: TurnId(format!("run_{turn}")) });
+        stage.event(SessionEvent::TurnStarted { turn: TurnId(format!("run_{turn}")), prompt: None });
         stage.event(SessionEvent::UserMessage {
             id: MessageId(format!("user_{turn}")),
             content: vec![Content::text(format!("question {turn}: where is the last page?"))],

@@ -149,7 +149,7 @@ pub(super) fn events(steps: &[Step]) -> Vec<SessionEvent> {
             }
             Step::Turn(end) => {
                 out.push(ended("run", end.clone()));
-                out.push(SessionEvent::TurnStarted { turn: "run".into() });
+                out.push(SessionEvent::TurnStarted { turn: "run".into(), prompt: None });
             }
         }
     }
