@@ -121,6 +121,8 @@ impl Access {
         match self.credentials.authenticate(authorization, source).await {
             Ok(principal) => Ok(principal),
             Err(failure) => {
+                let why = failure.problem().reason;
+                metrics::counter!("tiller_auth_failures_total", "why" => why).increment(1);
                 // A source that is throttled has been recorded ten times already.
                 if !matches!(failure, AuthFailure::Throttled { .. }) {
                     self.record(AuditEvent::Refused, None, source).await;

@@ -86,6 +86,8 @@ pub enum EndReason {
     Revoked,
     /// Its credential was revoked, and its turns must stop as well.
     Stopped,
+    /// The node has too little memory.
+    Overloaded,
     /// The server stops.
     Stopping,
     /// The application ended it.

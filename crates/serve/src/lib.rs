@@ -19,13 +19,17 @@ mod connection;
 mod http;
 pub mod limits;
 mod listen;
+mod load;
 mod message;
 mod operators;
 mod server;
+mod telemetry;
 
 pub use access::Access;
 pub use application::{Application, Carried, EndReason, Presence};
 pub use http::{Names, Problem};
 pub use listen::{CertificateFiles, ListenError, Listener, Proxies, TlsError};
+pub use load::{AskStore, Load, Probes};
 pub use operators::Operators;
 pub use server::{ServeOptions, Server};
+pub use telemetry::Metrics;

@@ -90,3 +90,41 @@ pub const GIVE_UP: Duration = Duration::from_secs(600);
 pub(crate) const ACK_MESSAGES: u64 = 64;
 /// The longest time before a client acknowledges what it has received.
 pub(crate) const ACK_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Series of metrics; labels beyond it share the value `other`.
+pub(crate) const METRIC_SERIES: usize = 2_000;
+
+/// The interval in which it is measured how late tasks run.
+pub(crate) const LAG_INTERVAL: Duration = Duration::from_millis(100);
+/// Tasks that run later than this for [`LAG_LASTS`] are an overload.
+pub(crate) const LAG: Duration = Duration::from_millis(250);
+/// How long tasks run late before it counts.
+pub(crate) const LAG_LASTS: Duration = Duration::from_secs(2);
+/// Tasks run in time again.
+pub(crate) const LAG_CALM: Duration = Duration::from_millis(125);
+/// The interval between two looks at the memory of the control group.
+pub(crate) const MEMORY_INTERVAL: Duration = Duration::from_secs(1);
+/// The percentage of the control group's memory above which nothing new begins.
+pub(crate) const MEMORY_FULL: u64 = 85;
+/// The percentage up to which memory counts as free again.
+pub(crate) const MEMORY_CALM: u64 = 80;
+/// The percentage above which what is kept for resumptions is given up.
+pub(crate) const MEMORY_CRITICAL: u64 = 95;
+/// The part of the connections that is given up at a time for want of memory: one of this many.
+pub(crate) const GIVEN_UP: usize = 10;
+/// The wait for a connection to the store above which nothing new begins.
+pub(crate) const STORE_WAIT: Duration = Duration::from_secs(1);
+/// The store keeps up again.
+pub(crate) const STORE_WAIT_CALM: Duration = Duration::from_millis(500);
+/// Running turns of a node for each processor core.
+pub(crate) const TURNS_PER_CORE: usize = 300;
+/// How long all must be well below the thresholds before new things begin again.
+pub(crate) const CALM: Duration = Duration::from_secs(5);
+/// When a client that was refused for an overload should try again.
+pub(crate) const OVERLOAD_RETRY: Duration = Duration::from_secs(5);
+/// How long the loop of the node may stand still before the node counts as dead.
+pub(crate) const LOOP_STANDS_STILL: Duration = Duration::from_secs(5);
+/// How long an answer of the store to probes is used.
+pub(crate) const READY_KEPT: Duration = Duration::from_secs(1);
+/// Time for the store to answer probes.
+pub(crate) const READY_WAIT: Duration = Duration::from_secs(2);

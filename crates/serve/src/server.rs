@@ -4,9 +4,11 @@ use crate::{
     access::Access,
     application::Application,
     connection::registry::Registry,
-    http::Site,
+    http::{Names, Site},
     limits::{RESUME_GRACE, SOCKETS, SWEEP_INTERVAL},
     listen::{Acceptor, Listener},
+    load::Load,
+    telemetry::Metrics,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{sync::Arc, time::Duration};
@@ -48,6 +50,8 @@ impl Server {
         let mut random = [0; 6];
         getrandom::fill(&mut random)?;
         let closing = CancellationToken::new();
+        let acceptor = Acceptor::new(options.sockets, options.unix_users, closing);
+        let (sockets, most) = (acceptor.sockets.clone(), options.sockets);
         let access = Arc::new(access);
         let site = Site {
             registry: Registry::new(application, access.clone(), options.resume_grace),
@@ -56,8 +60,37 @@ impl Server {
             unparsed: Site::unparsed(),
             incarnation: URL_SAFE_NO_PAD.encode(random).into(),
             draining: CancellationToken::new(),
+            load: Load::default(),
+            metrics: None,
+            open_sockets: Arc::new(move || most.saturating_sub(sockets.available_permits())),
+            is_for_metrics: false,
         };
-        Ok(Self { acceptor: Acceptor::new(options.sockets, options.unix_users, closing), site })
+        Ok(Self { acceptor, site })
+    }
+
+    /// Refuses new connections while a node has too much to do. The server watches the load while
+    /// it [runs](Server::run). Call it before [`Server::listen`].
+    #[must_use]
+    pub fn with_load(mut self, load: Load) -> Self {
+        self.site.load = load;
+        self
+    }
+
+    /// Offers metrics at `/metrics`, on Unix sockets and where [`Server::listen_for_metrics`] is told
+    /// to. Call it before [`Server::listen`].
+    #[must_use]
+    pub fn with_metrics(mut self, metrics: Metrics) -> Self {
+        self.site.metrics = Some(metrics);
+        self
+    }
+
+    /// Accepts sockets of a listener that offers `/metrics`, `/health` and `/ready` only, until the
+    /// server stops.
+    pub fn listen_for_metrics(&self, listener: Listener) {
+        // It needs a token, which no page of another site has, whatever host it names.
+        let listener = Listener { names: Names::default(), ..listener };
+        let site = Site { is_for_metrics: true, ..self.site.clone() };
+        self.acceptor.tasks.spawn(self.acceptor.clone().accept(listener, site));
     }
 
     /// Accepts sockets of a listener until the server stops. Needs a tokio runtime with I/O and
@@ -68,7 +101,7 @@ impl Server {
 
     /// Serves until `stop` is cancelled. Then new connections are refused, the application settles,
     /// the last messages are sent, and sockets are closed.
-    pub async fn run(self, stop: CancellationToken) {
+    pub async fn run(&self, stop: CancellationToken) {
         let sweeping = async {
             loop {
                 tokio::time::sleep(SWEEP_INTERVAL).await;
@@ -76,11 +109,17 @@ impl Server {
                 self.site.access.sweep();
             }
         };
-        stop.run_until_cancelled(sweeping).await;
-        self.site.draining.cancel();
-        self.site.registry.stop().await;
-        self.acceptor.closing.cancel();
-        self.acceptor.settle().await;
+        let serving = async {
+            stop.run_until_cancelled(sweeping).await;
+            self.site.draining.cancel();
+            self.site.registry.stop().await;
+            self.acceptor.closing.cancel();
+            self.acceptor.settle().await;
+        };
+        tokio::select! {
+            () = serving => {}
+            () = self.site.load.watch(|| self.site.registry.free_memory()) => {}
+        }
     }
 
     /// Serves one socket that was accepted elsewhere, until it ends. For tests and for sockets that

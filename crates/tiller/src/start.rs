@@ -308,13 +308,16 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
 
 /// Serves the protocol over sockets.
 async fn serve(args: ServeArgs, environment: &Environment) -> Result<Exit> {
-    let ServeArgs { session, store, listen, tls_cert, tls_key, behind_proxy } = args;
+    let ServeArgs { session, store, listen, tls_cert, tls_key, behind_proxy, metrics_listen } = args;
     let Resolved { settings, mut options, cwd, .. } =
         resolve_settings(environment, flags(&session, PromptFlags::default(), None)?).await?;
     let text = |path: PathBuf| cwd.join(path.to_string_lossy()).to_string();
     let serve = &mut options.serve;
     if !listen.is_empty() {
         serve.listen = listen;
+    }
+    if metrics_listen.is_some() {
+        serve.operation_mut().metrics_listen = metrics_listen;
     }
     if !behind_proxy.is_empty() {
         serve.behind_proxy = behind_proxy;

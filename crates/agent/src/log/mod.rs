@@ -266,7 +266,10 @@ impl SessionLog {
 
     fn noting_loss<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if matches!(result, Err(StoreError::Fenced(_) | StoreError::NotFound(_))) {
-            self.notified.lost.store(true, Ordering::Release);
+            let known = self.notified.lost.swap(true, Ordering::AcqRel);
+            if !known {
+                metrics::counter!("tiller_leases_lost_total").increment(1);
+            }
         }
         result
     }

@@ -181,6 +181,8 @@ pub enum ModelEvent {
         after: Duration,
         /// The reason, for display.
         reason: String,
+        /// Whether the provider limits requests, so that others to it would be refused as well.
+        limited: bool,
     },
     /// More text.
     Text(String),

@@ -266,7 +266,11 @@ impl Runtime {
         }
         let place = self.place()?;
         let settings = self.follow(id, &record.cwd).await?;
+        let holder = if how.take_over { self.store.holder(id).await? } else { None };
         let log = self.log(self.store.acquire(id, how.take_over).await?);
+        if holder.is_some() {
+            metrics::counter!("tiller_takeovers_total").increment(1);
+        }
         let servers = how.servers.unwrap_or_default();
         self.reopen(record, how.additional_directories, servers, (log, settings, place), attach).await
     }

@@ -10,7 +10,7 @@ use crate::{
     SessionId, Usage,
 };
 use async_trait::async_trait;
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 use system::AbsPath;
 
 /// The storage of sessions.
@@ -104,6 +104,17 @@ pub trait SessionStore: Send + Sync {
     /// not record times.
     async fn spent(&self, _tenant: &str, _since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {
         Ok(Vec::new())
+    }
+
+    /// Returns how long operations wait now before the store begins them: the longest wait of one
+    /// that waits, or of one that began within the last second. Zero if the store does not know.
+    fn wait(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Fails if the store cannot be used now, or is about to lose its leases.
+    async fn ready(&self) -> Result<(), StoreError> {
+        Ok(())
     }
 
     /// Returns the storage of memories beside the sessions; `None` if this store keeps none.

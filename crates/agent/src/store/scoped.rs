@@ -5,7 +5,7 @@ use crate::{
     SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
 };
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use system::AbsPath;
 
 /// Returns a store as one user sees it: sessions of others do not exist there, what is created
@@ -141,6 +141,14 @@ impl SessionStore for ScopedStore {
         limit: usize,
     ) -> Result<Vec<SessionId>, StoreError> {
         self.inner.ids_with_prefix(Some(&self.owner), prefix, limit).await
+    }
+
+    fn wait(&self) -> Duration {
+        self.inner.wait()
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.inner.ready().await
     }
 
     async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {

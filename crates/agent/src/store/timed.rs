@@ -6,8 +6,9 @@ use crate::{
     SessionRecord, SessionStore, StoreError, Stored, Usage, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use system::AbsPath;
+use tokio::time::Instant;
 
 /// Adds a timeout to each operation of a store. An operation that timed out may still take effect.
 pub(crate) struct TimedStore(pub(crate) Arc<dyn SessionStore>);
@@ -46,7 +47,10 @@ impl SessionStore for TimedStore {
     }
 
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
-        timed(self.0.append(lease, events)).await
+        let begun = Instant::now();
+        let appended = timed(self.0.append(lease, events)).await;
+        metrics::histogram!("tiller_append_seconds").record(begun.elapsed());
+        appended
     }
 
     async fn events(
@@ -101,6 +105,14 @@ impl SessionStore for TimedStore {
         limit: usize,
     ) -> Result<Vec<SessionId>, StoreError> {
         timed(self.0.ids_with_prefix(owner, prefix, limit)).await
+    }
+
+    fn wait(&self) -> Duration {
+        self.0.wait()
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        timed(self.0.ready()).await
     }
 
     async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {

@@ -90,7 +90,7 @@ pub(super) async fn ask(
                 title: text,
                 description: None,
             }),
-            Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
+            Some(Ok(ModelEvent::Retrying { attempt, after, reason, .. })) => {
                 session.notify(retrying(attempt, after, reason));
             }
         }

@@ -259,7 +259,7 @@ impl Turn<'_> {
                     }
                 }
                 Some(Ok(ModelEvent::Usage(now))) => usage = now,
-                Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
+                Some(Ok(ModelEvent::Retrying { attempt, after, reason, .. })) => {
                     self.session.notify(retrying(attempt, after, reason));
                 }
                 // The request has no tools, and the reasoning is not shown.

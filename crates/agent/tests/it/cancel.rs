@@ -118,6 +118,7 @@ async fn while_the_model_is_tried_again_and_right_after_a_load() {
         attempt: 2,
         after: std::time::Duration::from_secs(60),
         reason: "overloaded".to_owned(),
+        limited: false,
     };
     let script = vec![Reply::Hang(vec![retrying])];
     let stage = stage(Setting { script, ..Setting::default() }).await;

@@ -180,6 +180,7 @@ impl Run {
                 attempt: self.attempt,
                 after,
                 reason: failure.error.to_string(),
+                limited: matches!(failure.error, ModelError::Overloaded(_)),
             });
         }
         self.fold.abandon(&mut self.sink);

@@ -198,7 +198,7 @@ impl Event {
     pub(super) fn of(event: &ModelEvent) -> Option<Self> {
         Some(match event.clone() {
             ModelEvent::Alive => return None,
-            ModelEvent::Retrying { attempt, after, reason } => Self::Retrying {
+            ModelEvent::Retrying { attempt, after, reason, .. } => Self::Retrying {
                 attempt,
                 after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
                 reason,
@@ -232,7 +232,7 @@ impl From<Event> for ModelEvent {
     fn from(event: Event) -> Self {
         match event {
             Event::Retrying { attempt, after_ms, reason } => {
-                Self::Retrying { attempt, after: Duration::from_millis(after_ms), reason }
+                Self::Retrying { attempt, after: Duration::from_millis(after_ms), reason, limited: false }
             }
             Event::Text { text } => Self::Text(text),
             Event::Reasoning { text } => Self::Reasoning(text),

@@ -72,7 +72,7 @@ async fn retry_after_is_respected() {
     let model = model(Wire::Chat, &faker).await;
     let mut stream = model.stream(request("hi"));
     let first = stream.next().await.unwrap().unwrap();
-    let ModelEvent::Retrying { attempt: 2, after, reason } = first else { panic!("{first:?}") };
+    let ModelEvent::Retrying { attempt: 2, after, reason, .. } = first else { panic!("{first:?}") };
     assert_eq!(after, Duration::from_secs(7));
     assert!(reason.contains("limits requests (429)"), "{reason}");
 

@@ -64,6 +64,11 @@ impl Incoming {
         self.queue.len() < HELD_MESSAGES && self.queued_bytes < HELD_BYTES
     }
 
+    /// Whether nothing is queued and every request is answered.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.unanswered.is_empty()
+    }
+
     /// Queues a message.
     pub(crate) fn push(&mut self, head: Head, text: String) {
         self.queued_bytes += text.len();

@@ -63,6 +63,8 @@ struct State {
     readers: u64,
     /// Whether the protocol writes nothing more.
     silent: bool,
+    /// When a message was last sent or received, or the last socket came or went.
+    used: Option<Instant>,
 }
 
 #[derive(Default)]
@@ -142,6 +144,9 @@ impl Connection {
             let ends = !matches!(presence, Presence::Ended(_));
             if ends {
                 *presence = Presence::Ended(reason);
+                if reason == EndReason::SlowReader {
+                    metrics::counter!("tiller_slow_clients_total").increment(1);
+                }
             }
             ends
         });
@@ -161,6 +166,20 @@ impl Connection {
         key: StreamKey,
         after: Option<u64>,
     ) -> Result<Reader, AttachError> {
+        let attached = self.try_attach(key, after);
+        if after.is_some() {
+            let result = match &attached {
+                Ok(_) => "resumed",
+                Err(AttachError::Resume(_)) => "gap",
+                Err(AttachError::Ended(_)) => "ended",
+                Err(AttachError::TooMany) => "too_many",
+            };
+            metrics::counter!("tiller_resume_total", "result" => result).increment(1);
+        }
+        attached
+    }
+
+    fn try_attach(self: &Arc<Self>, key: StreamKey, after: Option<u64>) -> Result<Reader, AttachError> {
         if let Some(reason) = self.ended() {
             return Err(AttachError::Ended(reason));
         }
@@ -208,6 +227,7 @@ impl Connection {
         }
         {
             let mut state = self.lock();
+            state.used = Some(Instant::now());
             if !state.incoming.has_room() {
                 return Posted::Full;
             }
@@ -295,6 +315,21 @@ impl Connection {
         since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
+    /// Returns the name of its wire.
+    pub(crate) fn transport(&self) -> &'static str {
+        if self.routes { "http" } else { "websocket" }
+    }
+
+    /// Returns when it was last used; `None` if it never was.
+    pub(crate) fn used(&self) -> Option<Instant> {
+        self.lock().used
+    }
+
+    /// Whether no request of its client is open.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.lock().incoming.is_idle()
+    }
+
     /// Returns the bytes that it holds for its client.
     pub(crate) fn bytes(&self) -> usize {
         self.lock().streams.values().map(|stream| stream.outgoing.bytes()).sum()
@@ -322,7 +357,11 @@ impl Connection {
     }
 
     fn update_presence(&self) {
-        let attached = self.lock().streams.values().any(|stream| stream.reader.is_some());
+        let attached = {
+            let mut state = self.lock();
+            state.used = Some(Instant::now());
+            state.streams.values().any(|stream| stream.reader.is_some())
+        };
         let now = if attached { Presence::Attached } else { Presence::Detached };
         self.presence.send_if_modified(|presence| {
             let changes = *presence != now && !matches!(presence, Presence::Ended(_));
@@ -382,6 +421,7 @@ impl State {
 
     /// Queues a message of the protocol; returns whether more waits than is kept.
     fn queue(&mut self, routes: bool, mut head: Head, text: Bytes) -> bool {
+        self.used = Some(Instant::now());
         if let Some(id) = head.id.as_deref().filter(|_| head.is_response()) {
             let session = self.incoming.answered(id).flatten();
             if let Some(exchange) = self.exchanges.remove(id) {
@@ -473,6 +513,7 @@ impl Reader {
                     return None;
                 }
                 let (head, text) = given.take()?;
+                state.used = Some(Instant::now());
                 state.incoming.count();
                 state.incoming.push(head, text);
                 Some(true)

@@ -5,7 +5,7 @@ use crate::{
     access::Access,
     application::{Application, Carried, EndReason, Presence},
     auth::{Permit, Source},
-    limits::{ENDED_CONNECTIONS, ENDED_KEPT, NODE_KEPT_BYTES, PIPE_BYTES, SLOW_READER},
+    limits::{ENDED_CONNECTIONS, ENDED_KEPT, GIVEN_UP, NODE_KEPT_BYTES, PIPE_BYTES, SLOW_READER},
 };
 use agent::Principal;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -153,6 +153,26 @@ impl Registry {
         {
             bytes -= freed;
             connection.end(EndReason::Gap);
+        }
+    }
+
+    /// Gives memory back: ends a part of the connections without a socket, the longest unused ones
+    /// first; once there are none, of those with a socket on which no request is open.
+    pub(crate) fn free_memory(&self) {
+        let mut all = self.all();
+        all.sort_by_key(|connection| connection.used());
+        let of =
+            |wanted: Presence| all.iter().filter(move |connection| *connection.presence().borrow() == wanted);
+        let mut given_up: Vec<_> = of(Presence::Detached).map(|one| (one, EndReason::Gap)).collect();
+        if given_up.is_empty() {
+            let idle = of(Presence::Attached).filter(|connection| connection.is_idle());
+            given_up = idle.map(|one| (one, EndReason::Overloaded)).collect();
+        }
+        let most = given_up.len().div_ceil(GIVEN_UP);
+        for (connection, reason) in given_up.into_iter().take(most) {
+            metrics::counter!("tiller_overloaded_total", "what" => "memory").increment(1);
+            tracing::warn!(connection = %connection.id, "a connection is given up for want of memory");
+            connection.end(reason);
         }
     }
 

@@ -40,12 +40,17 @@ pub(crate) fn check(names: &Names, parts: &Parts) -> Result<(), Problem> {
     }
 }
 
+/// Whether it is a request of a probe.
+pub(crate) fn is_probe(parts: &Parts) -> bool {
+    PROBES.contains(&parts.uri.path())
+}
+
 fn foreign_origin() -> Problem {
     Problem::forbidden("web pages of this origin may not use the server; list the origin in serve.origins")
 }
 
 fn check_host(names: &Names, parts: &Parts) -> Result<(), Problem> {
-    let Some(hosts) = names.hosts.as_ref().filter(|_| !PROBES.contains(&parts.uri.path())) else {
+    let Some(hosts) = names.hosts.as_ref().filter(|_| !is_probe(parts)) else {
         return Ok(());
     };
     let of_uri = parts.uri.authority().map(|authority| authority.as_str().to_ascii_lowercase());

@@ -4,6 +4,7 @@ mod checks;
 mod events;
 mod headers;
 mod post;
+mod probes;
 mod problem;
 mod socket;
 
@@ -15,8 +16,10 @@ use crate::{
     auth::{Credentials, Permit, Source, Ticket, wall_clock},
     connection::Connection,
     connection::registry::{Found, Registry},
-    limits::UNPARSED_BYTES,
+    limits::{OVERLOAD_RETRY, UNPARSED_BYTES},
     listen::Proxies,
+    load::Load,
+    telemetry::Metrics,
 };
 use agent::{Principal, Scope};
 use axum::{
@@ -46,6 +49,14 @@ pub(crate) struct Site {
     pub(crate) incarnation: Arc<str>,
     /// Whether new connections are refused because the server stops.
     pub(crate) draining: CancellationToken,
+    /// How much the node has to do.
+    pub(crate) load: Load,
+    /// What is counted and measured, if it is.
+    pub(crate) metrics: Option<Metrics>,
+    /// Returns the number of open sockets.
+    pub(crate) open_sockets: Arc<dyn Fn() -> usize + Send + Sync>,
+    /// Whether the listener offers metrics only.
+    pub(crate) is_for_metrics: bool,
 }
 
 impl Site {
@@ -79,24 +90,32 @@ impl Site {
         }
     }
 
-    /// Admits a new connection: refuses it while the server stops, and beyond the user's quota.
+    /// Admits a new connection: refuses it while the server stops or has too much to do, and beyond
+    /// the user's quota.
     async fn admit(&self, principal: &Principal, source: Source) -> Result<Option<Permit>, Problem> {
-        match self.draining.is_cancelled() {
-            false => self.access.admit(principal, source).await,
-            true => Err(Problem::new(
+        if self.draining.is_cancelled() {
+            return Err(Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "draining",
                 "the server stops; connect again in a moment",
-            )),
+            ));
         }
+        if self.load.overloaded().is_some() {
+            metrics::counter!("tiller_overloaded_total", "what" => "connection").increment(1);
+            let refused = Problem::overloaded("the server has too much to do; connect again later");
+            return Err(Problem { retry_after: Some(OVERLOAD_RETRY), ..refused });
+        }
+        self.access.admit(principal, source).await
     }
 }
 
 /// The refusal of a request on a connection that has ended.
 fn ended(reason: crate::EndReason) -> Problem {
-    use crate::EndReason::{Deleted, Expired, Finished, Gap, Revoked, SlowReader, Stopped};
+    use crate::EndReason::{Deleted, Expired, Finished, Gap, Overloaded, Revoked, SlowReader, Stopped};
     let (word, detail) = match reason {
-        Gap | SlowReader => ("resume_gap", "messages of this connection are lost; load its sessions again"),
+        Gap | SlowReader | Overloaded => {
+            ("resume_gap", "messages of this connection are lost; load its sessions again")
+        }
         Finished | Deleted => ("ended", "the connection was closed; initialize a new one"),
         Expired => ("ended", "the connection had no socket for too long; load its sessions again"),
         Revoked | Stopped => ("ended", "the credential of this connection is no longer valid"),
@@ -157,15 +176,21 @@ fn authenticated(parts: &Parts) {
 
 /// Returns the paths of a listener.
 pub(crate) fn router(site: Site) -> Router {
-    Router::new()
-        .route("/acp", any(acp))
-        .route("/acp/ticket", post(ticket))
-        .route("/health", get(|| async { "ok" }))
-        .fallback(|| async {
-            Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path").into_response()
-        })
-        .layer(middleware::from_fn_with_state(site.clone(), check))
-        .with_state(site)
+    let probes = Router::new()
+        .route("/health", get(probes::health))
+        .route("/ready", get(probes::ready))
+        .route("/metrics", get(probes::metrics))
+        .fallback(|| async { nothing_here().into_response() });
+    let routes = match site.is_for_metrics {
+        true => probes,
+        false => probes.route("/acp", any(acp)).route("/acp/ticket", post(ticket)),
+    };
+    routes.layer(middleware::from_fn_with_state(site.clone(), check)).with_state(site)
+}
+
+/// The answer for a path at which there is nothing.
+fn nothing_here() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path")
 }
 
 /// Applies the checks that concern every path.
@@ -174,7 +199,7 @@ async fn check(State(site): State<Site>, request: Request, next: Next) -> Respon
     if let Err(problem) = checks::check(&site.names, &parts) {
         return problem.into_response();
     }
-    if parts.uri.path() == "/health" && parts.headers.contains_key(header::ORIGIN) {
+    if checks::is_probe(&parts) && parts.headers.contains_key(header::ORIGIN) {
         return Problem::forbidden("web pages may not probe the server").into_response();
     }
     let origin = checks::origin(&parts.headers).ok().flatten().map(str::to_owned);

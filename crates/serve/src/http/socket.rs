@@ -123,7 +123,7 @@ const BINARY: Close = Close(1003, "send text messages");
 const NOT_UTF8: Close = Close(1007, "a text message is not UTF-8");
 const TOO_LARGE: Close = Close(1009, "a message has at most 32 MiB");
 const DEFECT: Close = Close(1011, "the connection ended; load its sessions again");
-const OVERLOADED: Close = Close(1013, "overloaded");
+const OVERLOADED: Close = Close(1013, "overloaded; retry-after: 5");
 const REVOKED: Close = Close(4401, "the credential is no longer valid");
 const SILENT: Close = Close(4408, "no message in time");
 const SUPERSEDED: Close = Close(4409, "another socket resumed this connection");
@@ -138,6 +138,7 @@ impl Close {
             EndReason::Deleted => DELETED,
             EndReason::Expired | EndReason::Gap | EndReason::SlowReader => SLOW,
             EndReason::Revoked | EndReason::Stopped => REVOKED,
+            EndReason::Overloaded => OVERLOADED,
             EndReason::Stopping => DRAIN,
             EndReason::Application => DEFECT,
         }

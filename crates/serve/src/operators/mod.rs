@@ -1,14 +1,19 @@
 //! What the users of a server may begin, by their quotas.
 
+mod fair;
 mod models;
 mod spent;
 
-use crate::auth::{
-    Audit, AuditEvent, AuditRecord, AuditedPrincipal, Clock, Quota, QuotaExceeded, Quotas, wall_clock,
+use crate::{
+    auth::{
+        Audit, AuditEvent, AuditRecord, AuditedPrincipal, Clock, Quota, QuotaExceeded, Quotas, wall_clock,
+    },
+    load::Load,
 };
 use agent::{Models, NotAdmitted, Operator, OperatorLimit, Owner, Place, SessionStore};
 use async_trait::async_trait;
-use models::MeteredModels;
+use fair::Places;
+use models::ServedModels;
 use spent::SpentBefore;
 use std::{
     collections::HashMap,
@@ -23,6 +28,8 @@ const REFUSALS_RECORDED: Duration = Duration::from_secs(10);
 /// The operators of all users of a server, which share its quotas.
 pub struct Operators {
     quotas: Quotas,
+    load: Load,
+    places: Places,
     clock: Clock,
     audit: Option<Arc<dyn Audit>>,
     spent_before: SpentBefore,
@@ -31,7 +38,22 @@ pub struct Operators {
 impl Operators {
     /// Creates the operators of a server with these quotas.
     pub fn new(quotas: Quotas) -> Self {
-        Self { quotas, clock: wall_clock(), audit: None, spent_before: SpentBefore::default() }
+        let (clock, spent_before) = (wall_clock(), SpentBefore::default());
+        let places = Places::new(None);
+        Self { quotas, load: Load::default(), places, clock, audit: None, spent_before }
+    }
+
+    /// Lets nothing new begin while the node has too much to do.
+    #[must_use]
+    pub fn with_load(self, load: Load) -> Self {
+        Self { load, ..self }
+    }
+
+    /// Lets so many requests to one provider of models run at the same time. The others wait, and
+    /// begin by turns of their users.
+    #[must_use]
+    pub fn with_model_concurrency(self, most: Option<usize>) -> Self {
+        Self { places: Places::new(most), ..self }
     }
 
     /// Records refusals.
@@ -134,23 +156,26 @@ impl User {
 #[async_trait]
 impl Operator for UserOperator {
     fn open_session(&self) -> Result<Place, NotAdmitted> {
-        self.0.ask(Quotas::open_session).map(Place::new)
+        let permit = self.0.ask(Quotas::open_session)?;
+        Ok(Place::new((permit, self.0.operators.load.session())))
     }
 
     fn prompt(&self) -> Result<(), NotAdmitted> {
+        self.0.operators.load.admit()?;
         self.0.may_spend()?;
         self.0.ask(|quotas, owner| quotas.prompt(owner, Instant::now())).map(drop)
     }
 
     async fn begin_turn(&self) -> Result<Place, NotAdmitted> {
-        match self.0.ask(Quotas::turn)? {
-            Some(turn) => Ok(Place::new(turn.start().await)),
-            None => Ok(Place::new(())),
-        }
+        let turn = match self.0.ask(Quotas::turn)? {
+            Some(turn) => Some(turn.start().await),
+            None => None,
+        };
+        Ok(Place::new((turn, self.0.operators.load.turn())))
     }
 
     fn models(&self, models: Arc<dyn Models>) -> Arc<dyn Models> {
-        Arc::new(MeteredModels { models, user: Arc::clone(&self.0) })
+        Arc::new(ServedModels { models, user: Arc::clone(&self.0) })
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Metrics;
 use crate::auth::{AuditError, AuditReport, QuotaLimits};
 use agent::{
     Content, Cost, LanguageModel, Message, ModelError, ModelEvent, ModelRequest, ModelStop, Usage,
@@ -122,6 +123,67 @@ async fn turns_beyond_the_limit_wait_and_those_beyond_the_queue_are_refused() {
     assert!(third.as_mut().now_or_never().is_none(), "it has the place in the queue");
     drop(first);
     third.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_models_requests_wait_for_their_place_with_signs_of_life_and_close_a_provider_that_limits_them() {
+    let unlimited = QuotaLimits::unlimited();
+    let operators = Operators::new(Quotas::new(unlimited.clone(), unlimited)).with_model_concurrency(Some(1));
+    let operators = Arc::new(operators);
+    let limited = ModelEvent::Retrying {
+        attempt: 2,
+        after: Duration::from_secs(60),
+        reason: "too many requests".to_owned(),
+        limited: true,
+    };
+    let model = FakeModel::new([Reply::Hang(vec![limited]), Reply::text("two")]);
+    let models: Arc<dyn Models> = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
+    let of_ada = operators.of(ada()).models(models.clone()).get("fake/model").await.unwrap();
+    let own = operators.of(None).models(models).get("fake/model").await.unwrap();
+    let request = || ModelRequest {
+        messages: vec![Message::User(vec![Content::text("hello")])],
+        ..ModelRequest::default()
+    };
+    let begun = Instant::now();
+    let mut first = of_ada.stream(request());
+    assert!(matches!(first.next().await, Some(Ok(ModelEvent::Retrying { .. }))));
+    let mut second = own.stream(request());
+    assert_eq!(second.next().await, Some(Ok(ModelEvent::Alive)));
+    assert_eq!((begun.elapsed().as_secs(), model.requests().len()), (5, 1));
+    drop(first);
+    let first_text = loop {
+        match second.next().await {
+            Some(Ok(ModelEvent::Alive)) => {}
+            event => break event,
+        }
+    };
+    assert_eq!(first_text, Some(Ok(ModelEvent::Text("two".to_owned()))));
+    assert_eq!(begun.elapsed().as_secs(), 60, "the provider was closed for a minute");
+    second.collect::<Vec<_>>().await;
+}
+
+#[tokio::test]
+async fn turns_and_models_move_the_metrics() {
+    let recorder = Metrics::default();
+    let _recorded = metrics::set_default_local_recorder(&recorder);
+    let (operators, _) = operators(QuotaLimits::unlimited());
+    let ada = operators.of(ada());
+    let session = ada.open_session().unwrap();
+    let turn = ada.begin_turn().await.unwrap();
+    assert_eq!((operators.load.sessions(), operators.load.turns()), (1, 1));
+    let model = FakeModel::new([Reply::text("one")]);
+    ask(&*ada, &model).await.unwrap();
+    drop((session, turn));
+    assert_eq!((operators.load.sessions(), operators.load.turns()), (0, 0));
+    let text = recorder.text();
+    for line in [
+        "tiller_turn_seconds_count 1",
+        r#"tiller_model_first_token_seconds_count{model="fake/model"} 1"#,
+        r#"tiller_tokens_total{model="fake/model",direction="input"} 10"#,
+        r#"tiller_tokens_total{model="fake/model",direction="output"} 5"#,
+    ] {
+        assert!(text.lines().any(|printed| printed == line), "{line}\n{text}");
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod application;
 mod credentials;
 mod cuts;
 mod http;
+mod node;
 mod proxy;
 mod raw;
 mod resume;

@@ -7,6 +7,7 @@ mod address;
 mod append;
 mod blobs;
 mod column;
+mod connections;
 mod failure;
 mod lease;
 mod leases;
@@ -36,6 +37,7 @@ use agent::{
     SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
 };
 use async_trait::async_trait;
+use connections::Connections;
 use failure::cannot_connect;
 use leases::Leases;
 use memories::PostgresMemories;
@@ -43,7 +45,10 @@ use node::{About, Node};
 use raw::RawRows;
 use scope::Scope;
 use shared::Shared;
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use system::AbsPath;
 use transaction::Transaction;
 
@@ -79,7 +84,7 @@ impl PostgresStore {
         let holder = Holder::this_process();
         let about = About { host: holder.machine.host.clone(), pid: holder.pid };
         let node = Node::join(address.clone(), about).await?;
-        let shared = Shared { pool: address.pool()?, node, leases: Leases::default() };
+        let shared = Shared { pool: Connections::new(address.pool()?), node, leases: Leases::default() };
         Ok(Self { shared: Arc::new(shared), scope: Scope::of_server(), is_scoped: false })
     }
 
@@ -314,6 +319,18 @@ impl SessionStore for PostgresStore {
         let transaction = Transaction::begin(&self.shared.pool, &scope).await?;
         let ids = read::ids_with_prefix(&transaction, &scope, prefix, limit).await;
         read(transaction, ids).await
+    }
+
+    fn wait(&self) -> Duration {
+        self.shared.pool.wait()
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        if !self.is_live() {
+            return Err(StoreError::Io("the last heartbeat of this process is too old".to_owned()));
+        }
+        let connection = transaction::connect(&self.shared.pool, Instant::now()).await?;
+        migrate::check(&connection).await
     }
 
     async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {

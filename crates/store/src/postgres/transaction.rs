@@ -1,12 +1,13 @@
 //! Transactions, each for one scope.
 
 use super::{
+    connections::Connections,
     failure::{failed, is_lost, unreachable},
     scope::Scope,
 };
 use crate::limits::{POSTGRES_RECONNECT, POSTGRES_RECONNECT_STEP};
 use agent::StoreError;
-use deadpool_postgres::{Object, Pool, PoolError};
+use deadpool_postgres::{Object, PoolError};
 use std::time::Instant;
 use tokio_postgres::{Row, types::ToSql};
 
@@ -22,7 +23,7 @@ pub(super) struct Transaction {
 impl Transaction {
     /// Begins a transaction. Connections that the server closed meanwhile are replaced; a server
     /// that is just starting is waited for.
-    pub(super) async fn begin(pool: &Pool, scope: &Scope) -> Result<Self, StoreError> {
+    pub(super) async fn begin(pool: &Connections, scope: &Scope) -> Result<Self, StoreError> {
         let begin = scope.begin();
         let started = Instant::now();
         loop {
@@ -92,7 +93,7 @@ impl Drop for Transaction {
 
 /// Returns a connection; tries again for a while if the server refuses because it is starting, or
 /// the connection ends at once.
-pub(super) async fn connect(pool: &Pool, started: Instant) -> Result<Object, StoreError> {
+pub(super) async fn connect(pool: &Connections, started: Instant) -> Result<Object, StoreError> {
     loop {
         match pool.get().await {
             Ok(connection) => return Ok(connection),
@@ -107,7 +108,7 @@ pub(super) async fn connect(pool: &Pool, started: Instant) -> Result<Object, Sto
 /// Executes one statement in a transaction of its own, in one round trip. An error says whether the
 /// statement may have taken effect.
 pub(super) async fn pipelined(
-    pool: &Pool,
+    pool: &Connections,
     scope: &Scope,
     sql: &str,
     params: Params<'_>,

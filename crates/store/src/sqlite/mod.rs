@@ -275,6 +275,15 @@ impl SessionStore for SqliteStore {
             .await
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        let version = |connection: &Connection| {
+            connection
+                .query_row("PRAGMA user_version", [], |_| Ok(()))
+                .map_err(|error| failure::failed(&error))
+        };
+        self.reader.call(version).await
+    }
+
     async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {
         let tenant = tenant.to_owned();
         self.reader.call(move |connection| read::spent(connection, &tenant, since)).await

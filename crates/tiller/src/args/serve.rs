@@ -25,6 +25,10 @@ pub(crate) struct ServeArgs {
     /// Networks of reverse proxies that speak TLS for the server. May be repeated.
     #[arg(long, value_name = "CIDR")]
     pub(crate) behind_proxy: Vec<String>,
+    /// Where to offer metrics beside the Unix socket: tcp:ADDRESS:PORT. It needs a token with the
+    /// scope metrics.
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) metrics_listen: Option<String>,
 }
 
 /// The arguments of `tiller connect`.

@@ -419,6 +419,16 @@ pub(crate) const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "serve.model_concurrency",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.operation_mut().model_concurrency = Some(v.count()?)),
+    },
+    Key {
+        name: "serve.metrics_listen",
+        in_project: InProject::Never(SERVE),
+        set: |o, _, v| Ok(o.serve.operation_mut().metrics_listen = Some(v.text()?)),
+    },
+    Key {
         name: "serve.oidc.issuer",
         in_project: InProject::Never(SERVE),
         set: |o, _, v| Ok(o.serve.oidc_mut().issuer = Some(v.text()?)),

@@ -40,11 +40,20 @@ pub(crate) struct OperationSettings {
     pub(crate) user: QuotaLimits,
     /// The limits of all users of a tenant together.
     pub(crate) tenant: QuotaLimits,
+    /// Requests to one provider of models at the same time; any number without it.
+    pub(crate) model_concurrency: Option<usize>,
+    /// Where metrics are offered over TCP.
+    pub(crate) metrics_listen: Option<String>,
 }
 
 impl Default for OperationSettings {
     fn default() -> Self {
-        Self { user: QuotaLimits::default(), tenant: QuotaLimits::unlimited() }
+        Self {
+            user: QuotaLimits::default(),
+            tenant: QuotaLimits::unlimited(),
+            model_concurrency: None,
+            metrics_listen: None,
+        }
     }
 }
 

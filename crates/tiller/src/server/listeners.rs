@@ -31,6 +31,17 @@ pub(super) fn places(
     settings.listen.iter().map(|text| place(text)).collect()
 }
 
+/// Returns where the server offers its metrics over TCP, if anywhere.
+pub(super) fn metrics_place(settings: &ServeSettings) -> Result<Option<Place>> {
+    let Some(text) = &settings.operation().metrics_listen else { return Ok(None) };
+    match place(text)? {
+        tcp @ Place::Tcp(_) => Ok(Some(tcp)),
+        Place::Unix(_) => Err(refuse(format!(
+            "--metrics-listen {text}: write tcp:ADDRESS:PORT; the server's own Unix socket has /metrics anyway"
+        ))),
+    }
+}
+
 /// Returns the path of the user's own socket, which `tiller connect` looks for too.
 pub(super) fn own_socket(environment: &Environment, directories: &Directories) -> PathBuf {
     let runtime = environment.get("XDG_RUNTIME_DIR").filter(|path| path.starts_with('/'));

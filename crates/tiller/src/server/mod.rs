@@ -22,11 +22,12 @@ use crate::{
     signals, streams, wiring,
 };
 use ::serve::{
-    Access, Operators, ServeOptions, Server,
+    Access, Load, Metrics, Operators, Probes, ServeOptions, Server,
     auth::{Audit, Credentials, FileAudit, FileTokens, Quotas, TokenStore, wall_clock},
 };
 use agent::{Principal, Scope, SessionStore};
 use anyhow::{Context as _, Result};
+use futures::FutureExt as _;
 use std::{io::Write as _, sync::Arc};
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
@@ -47,8 +48,11 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
         Arc::new(FileTokens::new(wiring::local_system(options), wall_clock(), file));
     let places = listeners::places(&options.serve, environment, &options.directories)?;
     let identities = oidc::verifier(options.serve.oidc(), wall_clock())?;
-    listeners::check_safety(&places, &options.serve, &*tokens, identities.is_some()).await?;
+    let metrics_place = listeners::metrics_place(&options.serve)?;
+    let all: Vec<_> = places.iter().chain(&metrics_place).cloned().collect();
+    listeners::check_safety(&all, &options.serve, &*tokens, identities.is_some()).await?;
     let listeners = listeners::bind(places, &options.serve).await?;
+    let metrics_listeners = listeners::bind(metrics_place.into_iter().collect(), &options.serve).await?;
     let mut credentials = Credentials::new(tokens, wall_clock());
     if let Some(identities) = identities {
         credentials = credentials.with_verifier(Arc::new(identities));
@@ -59,7 +63,15 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
     let quotas = Quotas::new(operation.user.clone(), operation.tenant.clone());
     let access =
         Access::new(Arc::new(credentials), local_principal).audited(audit.clone()).limited(quotas.clone());
-    let operators = Arc::new(Operators::new(quotas).audited(audit));
+    let metrics = Metrics::default();
+    metrics.install().map_err(anyhow::Error::msg)?;
+    let load = Load::new(probes(&store));
+    let operators = Arc::new(
+        Operators::new(quotas)
+            .audited(audit)
+            .with_load(load.clone())
+            .with_model_concurrency(operation.model_concurrency),
+    );
     let serve_options = ServeOptions {
         resume_grace: options.serve.resume_grace,
         unix_users: options.serve.unix_users.clone(),
@@ -67,10 +79,16 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
     };
     let users = Arc::new(Users::new(place, store, operators));
     let server = Server::new(Arc::new(ServedProtocol(users.clone())), access, serve_options)
-        .context("the operating system has no random bytes")?;
+        .context("the operating system has no random bytes")?
+        .with_load(load)
+        .with_metrics(metrics);
     for listener in listeners {
         writeln!(streams::stderr(), "listening on {}", listener.place())?;
         server.listen(listener);
+    }
+    for listener in metrics_listeners {
+        writeln!(streams::stderr(), "metrics on {}", listener.place())?;
+        server.listen_for_metrics(listener);
     }
     signals::end_in_order();
     let stop = CancellationToken::new();
@@ -90,6 +108,20 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
         tracing::warn!("sessions did not close in time");
     }
     Ok(exit)
+}
+
+/// Returns what the server measures of this machine and of its store.
+fn probes(store: &Arc<dyn SessionStore>) -> Probes {
+    let (waiting, asked) = (Arc::clone(store), Arc::clone(store));
+    Probes {
+        memory: Arc::new(system::memory_use),
+        store_wait: Arc::new(move || waiting.wait()),
+        store: Arc::new(move || {
+            let store = Arc::clone(&asked);
+            async move { store.ready().await.map_err(|error| error.to_string()) }.boxed()
+        }),
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+    }
 }
 
 /// Returns the principal of a user of this machine, who connected to the Unix socket. Only the user

@@ -38,6 +38,7 @@ mod mcp_faults;
 mod mcp_login;
 mod mcp_serve;
 mod memory;
+mod metrics;
 mod misuses;
 mod model_server;
 mod models;

@@ -15,7 +15,7 @@ const WAIT: Duration = Duration::from_secs(60);
 /// A server that ends with the test.
 pub(crate) struct Server {
     child: Child,
-    place: String,
+    pub(crate) place: String,
 }
 
 impl Server {
@@ -52,12 +52,12 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects over the Unix socket, or with a token over TCP.
+    /// Connects over the user's own socket, or to a server with a token; without one if it is empty.
     pub(crate) fn connect(home: &Home, over: Option<(&Server, &str)>) -> Self {
         let url = over.map(|(server, _)| server.place.replacen("tcp:", "ws://", 1));
         let args: Vec<&str> = ["connect"].into_iter().chain(url.as_deref()).collect();
         let mut command = home.tiller(&args);
-        if let Some((_, token)) = over {
+        if let Some((_, token)) = over.filter(|(_, token)| !token.is_empty()) {
             command.env("TILLER_TOKEN", token);
         }
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

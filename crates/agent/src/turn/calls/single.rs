@@ -16,6 +16,7 @@ use futures::FutureExt as _;
 use serde_json::json;
 use std::{panic::AssertUnwindSafe, time::Duration};
 use system::SystemError;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 impl Calls<'_> {
@@ -155,6 +156,7 @@ impl Calls<'_> {
         mut cx: ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Result<ToolOutput, ToolError>, StoreError> {
+        let _timer = CallTimer { tool: candidate.name().to_owned(), begun: Instant::now() };
         let (id, is_nested) = (candidate.id().clone(), candidate.is_nested());
         let is_foreign = policy::is_foreign(candidate.name());
         let (call, effect) = candidate.call();
@@ -221,6 +223,19 @@ impl Calls<'_> {
         output.result.is_error |= said.denial.is_some();
         candidate.add_notes(said.notes.into_iter().chain(said.denial));
         Ok(output)
+    }
+}
+
+/// Measures how long a call runs, however it ends.
+struct CallTimer {
+    tool: String,
+    begun: Instant,
+}
+
+impl Drop for CallTimer {
+    fn drop(&mut self) {
+        let tool = std::mem::take(&mut self.tool);
+        metrics::histogram!("tiller_tool_seconds", "tool" => tool).record(self.begun.elapsed());
     }
 }
 

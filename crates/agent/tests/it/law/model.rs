@@ -147,7 +147,7 @@ fn answer(answer: Answer) -> (Events, bool) {
         Answer::Nothing => Vec::new(),
         Answer::Retries => {
             let (attempt, after, reason) = (1, Duration::from_secs(1), "busy".to_owned());
-            let mut events = vec![Ok(ModelEvent::Retrying { attempt, after, reason })];
+            let mut events = vec![Ok(ModelEvent::Retrying { attempt, after, reason, limited: false })];
             events.extend(says("at last", None));
             events
         }

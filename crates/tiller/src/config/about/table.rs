@@ -423,6 +423,20 @@ pub(super) const ABOUT: &[About] = &[
                as prices are known.",
     },
     About {
+        name: "serve.model_concurrency",
+        takes: Takes::Count,
+        default: DefaultValue::Described("unlimited"),
+        text: "Requests of a server to one provider of models at the same time; others wait, and users \
+               take turns.",
+    },
+    About {
+        name: "serve.metrics_listen",
+        takes: Takes::Text,
+        default: DefaultValue::Described("none"),
+        text: "Where the server offers its [metrics](serve.md#health-and-metrics) over TCP: \
+               `tcp:ADDRESS:PORT`.",
+    },
+    About {
         name: "serve.oidc.issuer",
         takes: Takes::Text,
         default: DefaultValue::Described("none"),
