@@ -156,20 +156,25 @@ impl Registry {
         }
     }
 
-    /// Gives memory back: ends a part of the connections without a socket, the longest unused ones
-    /// first; once there are none, of those with a socket on which no request is open.
+    /// Gives memory back: ends a part of the connections that are idle and have no socket, the
+    /// longest unused ones first; once there are none, of the idle ones with a socket, and then of
+    /// all without a socket. A connection is idle while no request is open on it.
     pub(crate) fn free_memory(&self) {
         let mut all = self.all();
         all.sort_by_key(|connection| connection.used());
-        let of =
-            |wanted: Presence| all.iter().filter(move |connection| *connection.presence().borrow() == wanted);
-        let mut given_up: Vec<_> = of(Presence::Detached).map(|one| (one, EndReason::Gap)).collect();
-        if given_up.is_empty() {
-            let idle = of(Presence::Attached).filter(|connection| connection.is_idle());
-            given_up = idle.map(|one| (one, EndReason::Overloaded)).collect();
-        }
+        let of = |presence: Presence| {
+            all.iter().filter(move |connection| *connection.presence().borrow() == presence)
+        };
+        let is_idle = |connection: &&Arc<Connection>| connection.is_idle();
+        let groups: [(Vec<_>, _); 3] = [
+            (of(Presence::Detached).filter(is_idle).collect(), EndReason::Gap),
+            (of(Presence::Attached).filter(is_idle).collect(), EndReason::Overloaded),
+            (of(Presence::Detached).collect(), EndReason::Gap),
+        ];
+        let first = groups.into_iter().find(|(connections, _)| !connections.is_empty());
+        let Some((given_up, reason)) = first else { return };
         let most = given_up.len().div_ceil(GIVEN_UP);
-        for (connection, reason) in given_up.into_iter().take(most) {
+        for connection in given_up.into_iter().take(most) {
             metrics::counter!("tiller_overloaded_total", "what" => "memory").increment(1);
             tracing::warn!(connection = %connection.id, "a connection is given up for want of memory");
             connection.end(reason);

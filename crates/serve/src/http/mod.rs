@@ -142,6 +142,19 @@ pub(crate) struct Arrival {
     pub(crate) proxies: Arc<Proxies>,
 }
 
+/// Counts a socket as open until the last copy is dropped.
+#[derive(Clone)]
+pub(crate) struct HeldSocket {
+    _permit: Arc<OwnedSemaphorePermit>,
+}
+
+impl HeldSocket {
+    /// Creates the first copy.
+    pub(crate) fn new(permit: OwnedSemaphorePermit) -> Self {
+        Self { _permit: Arc::new(permit) }
+    }
+}
+
 impl Arrival {
     /// Creates the arrival of requests on a socket, with what is released once one of them was
     /// authenticated.

@@ -1,7 +1,7 @@
 //! A WebSocket: all messages of a connection in both directions.
 
 use super::{
-    Site, checks, events,
+    HeldSocket, Site, checks, events,
     headers::{self, CONNECTION_ID, LAST_FRAME},
     permit,
     problem::Problem,
@@ -79,7 +79,9 @@ pub(super) async fn upgrade(site: &Site, mut parts: Parts) -> Result<Response, P
     if let Some(selected) = SUBPROTOCOLS.into_iter().find(|name| offered.iter().any(|offer| offer == name)) {
         upgrade.set_selected_protocol(HeaderValue::from_static(selected));
     }
-    let carrier = Carrier { site: site.clone(), principal, source: from, id: id.clone(), permit };
+    let held = parts.extensions.get::<HeldSocket>().cloned();
+    let carrier =
+        Carrier { site: site.clone(), principal, source: from, id: id.clone(), permit, _held: held };
     let mut response = upgrade.on_upgrade(move |socket| carrier.carry(socket, resumed));
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(CONNECTION_ID, id);
@@ -181,6 +183,8 @@ struct Carrier {
     id: String,
     /// Counts that connection.
     permit: Option<Permit>,
+    /// Counts the socket.
+    _held: Option<HeldSocket>,
 }
 
 /// A message of the wire itself, which is neither counted nor passed on.

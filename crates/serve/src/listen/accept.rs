@@ -3,7 +3,7 @@
 use super::{Listener, tcp, unix};
 use crate::{
     auth::Source,
-    http::{Arrival, Site, router},
+    http::{Arrival, HeldSocket, Site, router},
     limits::{CLOSE_WAIT, HEADER_BYTES, HEADERS_WAIT, UNAUTHENTICATED_SOCKETS},
     listen::Socket,
 };
@@ -159,12 +159,15 @@ impl Acceptor {
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         arrival: Arrival,
         routes: Router,
-        _permit: OwnedSemaphorePermit,
+        permit: OwnedSemaphorePermit,
     ) {
+        // A WebSocket outlives the HTTP connection that it began with.
+        let held = HeldSocket::new(permit);
         let service = TowerToHyperService::new(tower::service_fn(move |request: Request<Incoming>| {
             let mut request = request.map(axum::body::Body::new);
             let arrival = arrival.for_request(request.headers());
             request.extensions_mut().insert(arrival);
+            request.extensions_mut().insert(held.clone());
             routes.clone().oneshot(request)
         }));
         let mut builder = Builder::new(TokioExecutor::new());

@@ -127,10 +127,11 @@ fn level<T: PartialOrd>(value: T, over: T, calm: T) -> Level {
 }
 
 /// Returns the state after a measurement. A value counts once it has been over its threshold for
-/// `lasts`; `begun` is when this one has begun to be.
+/// `lasts`, and still is: a process that was stopped for a while is late once. `begun` is when this
+/// one has begun to be over it.
 fn next(state: State, level: Level, now: Instant, begun: Instant, lasts: Duration) -> State {
     match (state, level) {
-        (State::Off, Level::Over) if now - begun >= lasts => State::On,
+        (State::Off, Level::Over) if lasts.is_zero() => State::On,
         (State::Off, Level::Over) => State::Rising(begun),
         (State::Off, _) | (State::Rising(_), Level::Calm | Level::Between) => State::Off,
         (State::Rising(since), Level::Over) if now - since >= lasts => State::On,
@@ -171,7 +172,8 @@ mod tests {
         // The first was late for 300 ms, so two seconds are over after 1,700 more.
         let lasting = [(0, late(300)), (1_600, late(300)), (101, late(300))];
         assert_eq!(judged(&lasting), [None, None, over]);
-        assert_eq!(judged(&[(0, late(2_001))]), [over], "it stood still all the time");
+        assert_eq!(judged(&[(0, late(9_000)), (100, CALM_SAMPLE)]), [None; 2], "it was stopped for a while");
+        assert_eq!(judged(&[(0, late(9_000)), (100, late(300))]), [None, over], "and is still late");
         assert_eq!(judged(&[(0, late(250)), (5_000, late(250))]), [None; 2], "at the threshold");
     }
 

@@ -2,13 +2,17 @@
 
 use crate::{
     application::Scripted,
-    raw::{LOCAL, Response, Socket, request, send},
+    raw::{LOCAL, Response, Socket, request, send, write},
     tokens::MemoryTokens,
 };
-use agent::Scope;
+use agent::{Principal, Scope};
+use async_trait::async_trait;
 use futures::FutureExt as _;
 use serde_json::json;
-use serve::{Listener, Load, Metrics, Names, Probes, Proxies, ServeOptions, Server, auth::Source};
+use serve::{
+    Access, Application, Carried, Listener, Load, Metrics, Names, Probes, Proxies, ServeOptions, Server,
+    auth::{Credentials, Source, wall_clock},
+};
 use std::{
     net::Ipv4Addr,
     sync::{
@@ -35,7 +39,6 @@ struct Node {
     memory: Arc<AtomicU64>,
     /// Whether the store cannot be used.
     store_fails: Arc<AtomicBool>,
-    stop: CancellationToken,
 }
 
 impl Node {
@@ -53,10 +56,9 @@ impl Node {
         let tokens = Arc::new(MemoryTokens::default());
         let server = Arc::new(Scripted::default()).server(tokens.clone(), ServeOptions::default());
         let server = Arc::new(server.with_load(Load::new(probes)).with_metrics(Metrics::default()));
-        let stop = CancellationToken::new();
-        let (running, stopped) = (server.clone(), stop.clone());
-        tokio::spawn(async move { running.run(stopped).await });
-        Self { server, tokens, memory, store_fails, stop }
+        let running = server.clone();
+        tokio::spawn(async move { running.run(CancellationToken::new()).await });
+        Self { server, tokens, memory, store_fails }
     }
 
     async fn get(&self, source: Source, path: &str, token: Option<&str>) -> Response {
@@ -117,7 +119,7 @@ async fn without_memory_connections_without_a_socket_end_first_and_then_idle_one
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_is_not_ready_while_its_store_fails_or_it_stops_and_says_why_to_those_who_may_know() {
+async fn a_node_is_not_ready_while_its_store_fails_and_says_why_to_those_who_may_know() {
     let node = Node::start();
     let (metrics, _) = node.tokens.add("ada", &[Scope::Metrics]);
     let (other, _) = node.tokens.add("bob", &[Scope::Connect, Scope::SessionRead]);
@@ -138,13 +140,41 @@ async fn a_node_is_not_ready_while_its_store_fails_or_it_stops_and_says_why_to_t
     node.store_fails.store(false, Ordering::Relaxed);
     sleep(Duration::from_secs(2)).await;
     assert_eq!(node.get(FAR, "/ready", None).await.status, 200);
-    let _open = Socket::initialized(&node.server).await;
-    node.stop.cancel();
-    tokio::task::yield_now().await;
-    let ready = node.get(LOCAL, "/ready", None).await;
-    assert!(ready.status == 503 && ready.text.contains("the server stops"), "{}", ready.text);
     let page = request("GET", &[("Origin", "https://app.example")], "").replacen("/acp", "/ready", 1);
     assert_eq!(send(&node.server, LOCAL, &page).await.status, 403);
+}
+
+/// Serves until the test lets it end.
+struct Stubborn(CancellationToken);
+
+#[async_trait]
+impl Application for Stubborn {
+    async fn serve(&self, _connection: Carried) {
+        self.0.cancelled().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_stops_is_alive_and_not_ready_until_its_turns_have_ended() {
+    let (ends, stop) = (CancellationToken::new(), CancellationToken::new());
+    let credentials = Credentials::new(Arc::new(MemoryTokens::default()), wall_clock());
+    let access = Access::new(Arc::new(credentials), |_| Principal::local("ada"));
+    let server = Server::new(Arc::new(Stubborn(ends.clone())), access, ServeOptions::default()).unwrap();
+    let server = Arc::new(server);
+    let (running, stopped) = (server.clone(), stop.clone());
+    let run = tokio::spawn(async move { running.run(stopped).await });
+    let mut open = Socket::open(&server, LOCAL, &[]).await.unwrap();
+    open.request(1, "initialize", json!({})).await;
+    sleep(Duration::from_secs(1)).await;
+    stop.cancel();
+    sleep(Duration::from_secs(60)).await;
+    let get = |path: &str| request("GET", &[], "").replacen("/acp", path, 1);
+    let ready = send(&server, LOCAL, &get("/ready")).await;
+    assert!(ready.status == 503 && ready.text.contains("the server stops"), "{}", ready.text);
+    assert_eq!(send(&server, LOCAL, &get("/health")).await.status, 200);
+    assert!(!run.is_finished());
+    ends.cancel();
+    run.await.unwrap();
 }
 
 #[tokio::test]
@@ -156,7 +186,7 @@ async fn metrics_are_for_the_unix_socket_and_their_own_listener_and_need_the_sco
     let text = node.get(LOCAL, "/metrics", None).await.text;
     assert!(text.contains("\ntiller_connections{transport=\"websocket\"} 1\n"), "{text}");
     assert!(text.contains("\ncontent-type: text/plain; version=0.0.4"), "{text}");
-    assert_eq!(node.get(FAR, "/metrics", Some(metrics.expose())).await.status, 403, "the host is unknown");
+    assert_eq!(node.get(FAR, "/metrics", Some(metrics.expose())).await.status, 404);
 
     let address = (Ipv4Addr::LOCALHOST, 0).into();
     let listener = Listener::tcp(address, None, Proxies::default(), Names::default()).await.unwrap();
@@ -198,17 +228,21 @@ async fn what_clients_and_the_load_do_moves_the_metrics() {
     sleep(Duration::from_secs(1)).await;
     assert!(count("tiller_loop_lag_seconds_count").await >= 5.0);
 
-    let mut socket = Socket::initialized(&node.server).await;
-    let id = socket.id.clone();
+    let first = Socket::initialized(&node.server).await;
     for (last, result) in [("1", "resumed"), ("900", "gap")] {
-        let headers = [("Acp-Connection-Id", id.as_str()), ("Acp-Last-Frame", last)];
-        if let Ok(resumed) = Socket::open(&node.server, LOCAL, &headers).await {
-            socket = resumed;
-        }
+        let headers = [("Acp-Connection-Id", first.id.as_str()), ("Acp-Last-Frame", last)];
+        drop(Socket::open(&node.server, LOCAL, &headers).await);
         assert_eq!(count(&format!("tiller_resume_total{{result=\"{result}\"}}")).await, 1.0, "{result}");
     }
-    // It is never read.
-    socket.request(2, "stream", json!({ "sessionId": "s", "count": 40_000, "size": 1_000 })).await;
+    // The events are never read.
+    let opened = node.initialize().await;
+    let id = opened.header("acp-connection-id").unwrap();
+    let events = request("GET", &[("Acp-Connection-Id", id), ("Accept", "text/event-stream")], "");
+    let _unread = write(&node.server, LOCAL, events.as_bytes()).await;
+    let params = json!({ "sessionId": "s", "count": 9_000, "size": 1_000 });
+    let stream = json!({ "jsonrpc": "2.0", "id": 2, "method": "stream", "params": params }).to_string();
+    let sent = send(&node.server, LOCAL, &request("POST", &[("Acp-Connection-Id", id)], &stream)).await;
+    assert_eq!(sent.status, 202);
     sleep(Duration::from_secs(120)).await;
     assert_eq!(count("tiller_slow_clients_total").await, 1.0);
 
