@@ -76,8 +76,8 @@ impl Server {
         self
     }
 
-    /// Offers metrics at `/metrics`, on Unix sockets and where [`Server::listen_for_metrics`] is told
-    /// to. Call it before [`Server::listen`].
+    /// Offers metrics at `/metrics`, on Unix sockets and on the listeners of
+    /// [`Server::listen_for_metrics`]. Call it before [`Server::listen`].
     #[must_use]
     pub fn with_metrics(mut self, metrics: Metrics) -> Self {
         self.site.metrics = Some(metrics);

@@ -48,8 +48,8 @@ impl Places {
         Self(Arc::new(Shared { most: most.unwrap_or(usize::MAX), providers: Mutex::default() }))
     }
 
-    /// Waits for a place at a provider, and until it wants requests again. Dropping the future gives
-    /// up the place, or the wait for it.
+    /// Waits for a place at a provider, and until it wants requests again. Dropping the future
+    /// gives up the place, or the wait for it.
     pub(super) async fn enter(&self, provider: &str, user: User) -> PlaceAt {
         let place = match self.request(provider, user) {
             Ok(place) => place,
@@ -181,7 +181,7 @@ mod tests {
         let (one, two) =
             (places.enter("openai", user("ada")).await, places.enter("openai", user("ada")).await);
         let mut of_ada: Vec<_> = (0..48).map(|_| begin(&places, "ada")).collect();
-        let mut of_bob = vec![begin(&places, "bob"), begin(&places, "bob")];
+        let mut of_bob = [begin(&places, "bob"), begin(&places, "bob")];
         // Another provider has places of its own.
         drop(places.enter("gemini", user("bob")).await);
         drop(one);

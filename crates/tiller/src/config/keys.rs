@@ -6,7 +6,7 @@ use super::checks::{
 use super::{InProject, Key, Value, ValueError};
 use crate::limits::HOOK_TIMEOUT_MAX;
 use crate::options::{
-    AskLoginShell, EnterChoice, Network, OidcSettings, ScreenChoice, SearchChoice, Terminal, Tools,
+    AskLoginShell, EnterChoice, Network, OidcSettings, Options, ScreenChoice, SearchChoice, Terminal, Tools,
 };
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
@@ -19,8 +19,6 @@ const PROMPT: &str = "a project must not add to the system prompt";
 const CONTEXT: &str = "a project must not choose how much of a conversation is sent";
 const PATHS: &str = "a project must not widen what may be touched without asking";
 const HOOKS: &str = "a project must not run commands of its own";
-/// Millionths of a dollar in a cent.
-const MICRODOLLARS_IN_CENT: u64 = 10_000;
 const SERVERS: &str = "a project must not say what servers may do without asking";
 const SERVICES: &str = "a project must not say which services are called in your name";
 const WEB: &str = "a project must not choose who gets your searches, or open local hosts";
@@ -30,6 +28,14 @@ const SUBAGENTS: &str = "a project must not choose how much runs at a time, and 
 const SERVE: &str = "a project must not open this machine to others";
 const UI: &str = "a project must not change your terminal";
 const PLACE: &str = "a project must not choose where commands run";
+
+/// Millionths of a dollar in a cent.
+const MICRODOLLARS_IN_CENT: u64 = 10_000;
+
+/// Returns the key of a quota of a server.
+const fn quota(name: &'static str, set: fn(&mut Options, &str, &Value) -> Result<(), ValueError>) -> Key {
+    Key { name, in_project: InProject::Never(SERVE), set }
+}
 
 /// Every setting.
 pub(crate) const KEYS: &[Key] = &[
@@ -342,82 +348,51 @@ pub(crate) const KEYS: &[Key] = &[
         in_project: InProject::Never(SERVE),
         set: |o, _, v| Ok(o.serve.linger = v.seconds()?),
     },
-    Key {
-        name: "serve.quota.user.connections",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().user.connections = v.count()?),
-    },
-    Key {
-        name: "serve.quota.user.open_sessions",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().user.open_sessions = v.count()?),
-    },
-    Key {
-        name: "serve.quota.user.running_turns",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().user.running_turns = v.count()?),
-    },
-    Key {
-        name: "serve.quota.user.queued_turns",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().user.queued_turns = v.count()?),
-    },
-    Key {
-        name: "serve.quota.user.prompts_per_minute",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().user.prompts_per_minute = v.count()?),
-    },
-    Key {
-        name: "serve.quota.user.tokens_per_day",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().user.tokens_per_day = Some(v.count()?)),
-    },
-    Key {
-        name: "serve.quota.user.cost_per_day",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| {
-            Ok(o.serve.operation_mut().user.microdollars_per_day =
-                Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
-        },
-    },
-    Key {
-        name: "serve.quota.tenant.connections",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().tenant.connections = v.count()?),
-    },
-    Key {
-        name: "serve.quota.tenant.open_sessions",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().tenant.open_sessions = v.count()?),
-    },
-    Key {
-        name: "serve.quota.tenant.running_turns",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().tenant.running_turns = v.count()?),
-    },
-    Key {
-        name: "serve.quota.tenant.queued_turns",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().tenant.queued_turns = v.count()?),
-    },
-    Key {
-        name: "serve.quota.tenant.prompts_per_minute",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().tenant.prompts_per_minute = v.count()?),
-    },
-    Key {
-        name: "serve.quota.tenant.tokens_per_day",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().tenant.tokens_per_day = Some(v.count()?)),
-    },
-    Key {
-        name: "serve.quota.tenant.cost_per_day",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| {
-            Ok(o.serve.operation_mut().tenant.microdollars_per_day =
-                Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
-        },
-    },
+    quota(
+        "serve.quota.user.connections",
+        |o, _, v| Ok(o.serve.operation_mut().user.connections = v.count()?),
+    ),
+    quota("serve.quota.user.open_sessions", |o, _, v| {
+        Ok(o.serve.operation_mut().user.open_sessions = v.count()?)
+    }),
+    quota("serve.quota.user.running_turns", |o, _, v| {
+        Ok(o.serve.operation_mut().user.running_turns = v.count()?)
+    }),
+    quota("serve.quota.user.queued_turns", |o, _, v| {
+        Ok(o.serve.operation_mut().user.queued_turns = v.count()?)
+    }),
+    quota("serve.quota.user.prompts_per_minute", |o, _, v| {
+        Ok(o.serve.operation_mut().user.prompts_per_minute = v.count()?)
+    }),
+    quota("serve.quota.user.tokens_per_day", |o, _, v| {
+        Ok(o.serve.operation_mut().user.tokens_per_day = Some(v.count()?))
+    }),
+    quota("serve.quota.user.cost_per_day", |o, _, v| {
+        Ok(o.serve.operation_mut().user.microdollars_per_day =
+            Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
+    }),
+    quota("serve.quota.tenant.connections", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.connections = v.count()?)
+    }),
+    quota("serve.quota.tenant.open_sessions", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.open_sessions = v.count()?)
+    }),
+    quota("serve.quota.tenant.running_turns", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.running_turns = v.count()?)
+    }),
+    quota("serve.quota.tenant.queued_turns", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.queued_turns = v.count()?)
+    }),
+    quota("serve.quota.tenant.prompts_per_minute", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.prompts_per_minute = v.count()?)
+    }),
+    quota("serve.quota.tenant.tokens_per_day", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.tokens_per_day = Some(v.count()?))
+    }),
+    quota("serve.quota.tenant.cost_per_day", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.microdollars_per_day =
+            Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
+    }),
     Key {
         name: "serve.model_concurrency",
         in_project: InProject::Never(SERVE),

@@ -66,7 +66,8 @@ pub(crate) fn wire(
     Ok(App { _temporary: temporary, ..wire_to(store, settings, options, tool_providers, None) })
 }
 
-/// Creates the runtime on a store that is open, with the operator that decides what its sessions may begin.
+/// Creates the runtime on a store that is open, with the operator that decides what its sessions
+/// may begin.
 pub(crate) fn wire_to(
     store: Arc<dyn SessionStore>,
     settings: &Arc<Settings>,

@@ -52,7 +52,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects over the user's own socket, or to a server with a token; without one if it is empty.
+    /// Connects over the user's own socket, or to a server with a token; without one if it is
+    /// empty.
     pub(crate) fn connect(home: &Home, over: Option<(&Server, &str)>) -> Self {
         let url = over.map(|(server, _)| server.place.replacen("tcp:", "ws://", 1));
         let args: Vec<&str> = ["connect"].into_iter().chain(url.as_deref()).collect();

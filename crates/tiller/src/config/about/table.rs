@@ -10,6 +10,15 @@ const COMMAND_TIMEOUT_MAX: Duration = Duration::from_secs(7_200);
 /// The permissions of a function.
 const ANSWERS: &[&str] = &["allow", "ask", "deny"];
 
+/// Describes a quota of a server; `None` is unlimited.
+const fn quota(name: &'static str, most: Option<i64>, text: &'static str) -> About {
+    let default = match most {
+        Some(most) => DefaultValue::Number(most),
+        None => DefaultValue::Described("unlimited"),
+    };
+    About { name, takes: Takes::Count, default, text }
+}
+
 pub(super) const ABOUT: &[About] = &[
     About {
         name: "agent.default_model",
@@ -335,93 +344,64 @@ pub(super) const ABOUT: &[About] = &[
         default: DefaultValue::Number(600),
         text: "How long a session with neither a client nor a turn stays open, in seconds.",
     },
-    About {
-        name: "serve.quota.user.connections",
-        takes: Takes::Count,
-        default: DefaultValue::Number(32),
-        text: "Connections of a user at the same time.",
-    },
-    About {
-        name: "serve.quota.user.open_sessions",
-        takes: Takes::Count,
-        default: DefaultValue::Number(64),
-        text: "Open sessions of a user at the same time.",
-    },
-    About {
-        name: "serve.quota.user.running_turns",
-        takes: Takes::Count,
-        default: DefaultValue::Number(8),
-        text: "Running turns of a user at the same time; more of them wait.",
-    },
-    About {
-        name: "serve.quota.user.queued_turns",
-        takes: Takes::Count,
-        default: DefaultValue::Number(32),
-        text: "Turns of a user that wait for others to end; more of them are refused.",
-    },
-    About {
-        name: "serve.quota.user.prompts_per_minute",
-        takes: Takes::Count,
-        default: DefaultValue::Number(20),
-        text: "Prompts of a user within a minute.",
-    },
-    About {
-        name: "serve.quota.user.tokens_per_day",
-        takes: Takes::Count,
-        default: DefaultValue::Described("unlimited"),
-        text: "Tokens of a user within a day of UTC, without those read from a cache.",
-    },
-    About {
-        name: "serve.quota.user.cost_per_day",
-        takes: Takes::Count,
-        default: DefaultValue::Described("unlimited"),
-        text: "Cost of the models of a user within a day of UTC, in US cents, as far as prices are known.",
-    },
-    About {
-        name: "serve.quota.tenant.connections",
-        takes: Takes::Count,
-        default: DefaultValue::Described("unlimited"),
-        text: "Connections of all users of a tenant together at the same time.",
-    },
-    About {
-        name: "serve.quota.tenant.open_sessions",
-        takes: Takes::Count,
-        default: DefaultValue::Described("unlimited"),
-        text: "Open sessions of all users of a tenant together at the same time.",
-    },
-    About {
-        name: "serve.quota.tenant.running_turns",
-        takes: Takes::Count,
-        default: DefaultValue::Described("unlimited"),
-        text: "Running turns of all users of a tenant together at the same time; more of them wait.",
-    },
-    About {
-        name: "serve.quota.tenant.queued_turns",
-        takes: Takes::Count,
-        default: DefaultValue::Described("unlimited"),
-        text: "Turns of all users of a tenant together that wait for others to end; more of them are \
-               refused.",
-    },
-    About {
-        name: "serve.quota.tenant.prompts_per_minute",
-        takes: Takes::Count,
-        default: DefaultValue::Described("unlimited"),
-        text: "Prompts of all users of a tenant together within a minute.",
-    },
-    About {
-        name: "serve.quota.tenant.tokens_per_day",
-        takes: Takes::Count,
-        default: DefaultValue::Described("unlimited"),
-        text: "Tokens of all users of a tenant together within a day of UTC, without those read from a \
-               cache.",
-    },
-    About {
-        name: "serve.quota.tenant.cost_per_day",
-        takes: Takes::Count,
-        default: DefaultValue::Described("unlimited"),
-        text: "Cost of the models of all users of a tenant together within a day of UTC, in US cents, as far \
-               as prices are known.",
-    },
+    quota("serve.quota.user.connections", Some(32), "Connections of a user at the same time."),
+    quota("serve.quota.user.open_sessions", Some(64), "Open sessions of a user at the same time."),
+    quota(
+        "serve.quota.user.running_turns",
+        Some(8),
+        "Running turns of a user at the same time; more of them wait.",
+    ),
+    quota(
+        "serve.quota.user.queued_turns",
+        Some(32),
+        "Turns of a user that wait for others to end; more of them are refused.",
+    ),
+    quota("serve.quota.user.prompts_per_minute", Some(20), "Prompts of a user within a minute."),
+    quota(
+        "serve.quota.user.tokens_per_day",
+        None,
+        "Tokens of a user within a day of UTC, without those read from a cache.",
+    ),
+    quota(
+        "serve.quota.user.cost_per_day",
+        None,
+        "Cost of the models of a user within a day of UTC, in US cents, as far as prices are known.",
+    ),
+    quota(
+        "serve.quota.tenant.connections",
+        None,
+        "Connections of all users of a tenant together at the same time.",
+    ),
+    quota(
+        "serve.quota.tenant.open_sessions",
+        None,
+        "Open sessions of all users of a tenant together at the same time.",
+    ),
+    quota(
+        "serve.quota.tenant.running_turns",
+        None,
+        "Running turns of all users of a tenant together at the same time; more of them wait.",
+    ),
+    quota(
+        "serve.quota.tenant.queued_turns",
+        None,
+        "Turns of all users of a tenant together that wait for others to end; more of them are refused.",
+    ),
+    quota(
+        "serve.quota.tenant.prompts_per_minute",
+        None,
+        "Prompts of all users of a tenant together within a minute.",
+    ),
+    quota(
+        "serve.quota.tenant.tokens_per_day",
+        None,
+        "Tokens of all users of a tenant together within a day of UTC, without those read from a cache.",
+    ),
+    quota(
+        "serve.quota.tenant.cost_per_day",
+        None,
+        "Cost of the models of all users of a tenant together within a day of UTC, in US cents, as far as prices are known.",
+    ),
     About {
         name: "serve.model_concurrency",
         takes: Takes::Count,
