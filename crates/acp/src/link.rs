@@ -6,8 +6,9 @@ use std::time::Duration;
 /// What the transport of a connection decides. The defaults are those of stdin and stdout.
 #[async_trait]
 pub trait Link: Send + Sync {
-    /// Returns what happens to the client's sessions once the connection has ended.
-    fn after_end(&self) -> AfterEnd {
+    /// Returns what happens to the client's sessions once the connection has ended; `wanted` is
+    /// what the client asked for, if it did.
+    fn after_end(&self, _wanted: Option<OnDisconnect>) -> AfterEnd {
         AfterEnd::Cancel
     }
 
@@ -25,6 +26,16 @@ pub trait Link: Send + Sync {
     async fn elapsed(&self, limit: Duration) {
         tokio::time::sleep(limit).await;
     }
+}
+
+/// What a client asks for about its turns, for the time after its connection
+/// (`_meta.tiller.onDisconnect` of `initialize`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDisconnect {
+    /// They go on.
+    Run,
+    /// They are cancelled.
+    Cancel,
 }
 
 /// What happens to a client's sessions once its connection has ended.

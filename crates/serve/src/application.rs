@@ -11,7 +11,28 @@ use tokio::{io::DuplexStream, sync::watch, time::Instant};
 pub trait Application: Send + Sync {
     /// Serves a connection until its reader ends, or by itself.
     async fn serve(&self, connection: Carried);
+
+    /// Returns a stored content of a session, by its hash; `None` if there is none, or the session
+    /// does not exist for this principal.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be read.
+    async fn content(
+        &self,
+        _principal: &Principal,
+        _source: Source,
+        _session: &str,
+        _hash: &str,
+    ) -> Result<Option<Vec<u8>>, Unreadable> {
+        Ok(None)
+    }
 }
+
+/// What is stored cannot be read now; the message is in the server's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the store cannot be read")]
+pub struct Unreadable;
 
 /// A connection as the application sees it. It outlives the sockets that carry it.
 pub struct Carried {

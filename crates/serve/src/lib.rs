@@ -26,7 +26,7 @@ mod server;
 mod telemetry;
 
 pub use access::Access;
-pub use application::{Application, Carried, EndReason, Presence};
+pub use application::{Application, Carried, EndReason, Presence, Unreadable};
 pub use http::{Names, Problem};
 pub use listen::{CertificateFiles, ListenError, Listener, Proxies, TlsError};
 pub use load::{AskStore, Load, Probes};

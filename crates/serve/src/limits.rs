@@ -90,6 +90,8 @@ pub const GIVE_UP: Duration = Duration::from_secs(600);
 pub(crate) const ACK_MESSAGES: u64 = 64;
 /// The longest time before a client acknowledges what it has received.
 pub(crate) const ACK_INTERVAL: Duration = Duration::from_secs(5);
+/// How long the end of the input is held back for the answers of prompts that were sent again.
+pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(10);
 
 /// Series of metrics; labels beyond it share the value `other`.
 pub(crate) const METRIC_SERIES: usize = 2_000;

@@ -162,6 +162,10 @@ impl<W: Wire> Client for AcpClient<W> {
         }
     }
 
+    fn stored(&self, number: u64) {
+        self.outbox.stored(&self.session, number);
+    }
+
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
         self.outbox.until_released(&self.session).await;
         let request = (self.adapt_permission)(request);

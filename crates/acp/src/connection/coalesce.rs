@@ -19,6 +19,8 @@ use tokio::time::Instant;
 pub(crate) struct QueuedUpdate<U> {
     pub(crate) update: Update<U>,
     pub(crate) bytes: usize,
+    /// The number of the last stored event, if the client asked for it.
+    pub(crate) seq: Option<u64>,
 }
 
 /// The queued updates of one session.
@@ -76,7 +78,7 @@ impl<U> Default for Coalescer<U> {
 
 impl<U> Coalescer<U> {
     /// Queues an update of `bytes` bytes; returns the bytes of the update that it replaces.
-    pub(crate) fn push(&mut self, update: Update<U>, bytes: usize, now: Instant) -> usize {
+    pub(crate) fn push(&mut self, update: Update<U>, bytes: usize, seq: Option<u64>, now: Instant) -> usize {
         let mut replaced = 0;
         match update {
             Update::Chunk { kind, id, text } => {
@@ -87,6 +89,7 @@ impl<U> Coalescer<U> {
                 if let Some(QueuedUpdate {
                     update: Update::Chunk { kind: last_kind, id: last_id, text: last },
                     bytes: so_far,
+                    ..
                 }) = self.pending.back_mut()
                     && *last_kind == kind
                     && *last_id == id
@@ -95,7 +98,11 @@ impl<U> Coalescer<U> {
                     last.push_str(&text);
                     *so_far += bytes;
                 } else {
-                    self.pending.push_back(QueuedUpdate { update: Update::Chunk { kind, id, text }, bytes });
+                    self.pending.push_back(QueuedUpdate {
+                        update: Update::Chunk { kind, id, text },
+                        bytes,
+                        seq,
+                    });
                 }
             }
             Update::Output { call, update } => {
@@ -103,24 +110,29 @@ impl<U> Coalescer<U> {
                 if let Some(at) = self.pending.iter().position(older) {
                     replaced = self.pending.remove(at).map_or(0, |older| older.bytes);
                 }
-                self.pending.push_back(QueuedUpdate { update: Update::Output { call, update }, bytes });
+                self.pending.push_back(QueuedUpdate { update: Update::Output { call, update }, bytes, seq });
             }
             Update::Display { call, data } => match self.pending.back_mut() {
                 Some(QueuedUpdate {
                     update: Update::Display { call: last, data: before },
                     bytes: so_far,
+                    ..
                 }) if *last == call && before.len() + data.len() <= CHUNK_BYTES => {
                     before.push_str(&data);
                     *so_far += bytes;
                 }
-                _ => self.pending.push_back(QueuedUpdate { update: Update::Display { call, data }, bytes }),
+                _ => self.pending.push_back(QueuedUpdate {
+                    update: Update::Display { call, data },
+                    bytes,
+                    seq,
+                }),
             },
             Update::State(kind, frame) => {
                 self.states.retain(|(waiting, _)| *waiting != kind);
                 self.states.push((kind, frame));
             }
             update @ (Update::Urgent(_) | Update::Native(_)) => {
-                self.pending.push_back(QueuedUpdate { update, bytes });
+                self.pending.push_back(QueuedUpdate { update, bytes, seq });
             }
         }
         replaced
@@ -162,7 +174,7 @@ impl<U> Coalescer<U> {
             }
             self.state_sent.retain(|(went, _)| *went != kind);
             self.state_sent.push((kind, now));
-            out.push(QueuedUpdate { update: Update::State(kind, frame), bytes: 0 });
+            out.push(QueuedUpdate { update: Update::State(kind, frame), bytes: 0, seq: None });
         }
     }
 

@@ -1,6 +1,7 @@
 //! A client's connection in any protocol version: its sessions, its running requests and its
 //! output.
 
+mod attach;
 pub(crate) mod auth;
 mod client;
 mod coalesce;
@@ -33,6 +34,7 @@ mod update;
 mod version;
 mod wire;
 
+pub(crate) use attach::Attach;
 pub(crate) use client::AcpClient;
 #[cfg(test)]
 pub(crate) use coalesce::{Coalescer, QueuedUpdate};
@@ -50,7 +52,7 @@ pub(crate) use version::{SessionParts, Version};
 pub(crate) use wire::Wire;
 
 use crate::{
-    AcpOptions, AfterEnd,
+    AcpOptions, AfterEnd, OnDisconnect,
     native::EventsSwitch,
     transport::{Backpressure, Ids},
 };
@@ -58,6 +60,7 @@ use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
 use login::Login;
 use reply::InFlight;
+use serde_json::Value;
 use std::{
     collections::HashMap,
     sync::{
@@ -90,6 +93,10 @@ pub(crate) struct Connection<W: Wire> {
     peer: OnceLock<Peer<W>>,
     /// Whether the client has gone and its turns go on.
     leaving: AtomicBool,
+    /// What the client asked for about its turns after its connection.
+    on_disconnect: OnceLock<OnDisconnect>,
+    /// Whether updates of all sessions carry the number of the last stored event.
+    numbered: AtomicBool,
     /// The sessions it opened, with the `Client` that reports their events.
     sessions: Mutex<HashMap<SessionId, Arc<AcpClient<W>>>>,
     /// Which sessions the client knows to be open, and which are being opened.
@@ -135,6 +142,8 @@ impl<W: Wire> Connection<W> {
             ids,
             peer: OnceLock::new(),
             leaving: AtomicBool::new(false),
+            on_disconnect: OnceLock::new(),
+            numbered: AtomicBool::new(false),
             sessions: Mutex::default(),
             claims: open_claims::OpenClaims::default(),
         })
@@ -163,6 +172,28 @@ impl<W: Wire> Connection<W> {
         self.peer.set(Peer { connection, outbox, forms, traits, pump }).is_ok()
     }
 
+    /// Takes note of what `initialize` asks for in all sessions: in its own `_meta`, or in that of
+    /// the capabilities, the member `key`. Other values are ignored, as unknown capabilities are.
+    pub(crate) fn on_initialize(&self, params: &Value, key: &str) {
+        let asked = |name: &str| {
+            let places = [params, &params[key]];
+            places.into_iter().find_map(|place| place.pointer("/_meta/tiller")?.get(name))
+        };
+        self.numbered.store(asked("seq") == Some(&Value::Bool(true)), Ordering::Relaxed);
+        let wanted = match asked("onDisconnect").and_then(Value::as_str) {
+            Some("run") => OnDisconnect::Run,
+            Some("cancel") => OnDisconnect::Cancel,
+            _ => return,
+        };
+        // A connection is initialized once.
+        let _ = self.on_disconnect.set(wanted);
+    }
+
+    /// Whether updates of a session carry the number of the last stored event.
+    pub(crate) fn numbers(&self, attach: Attach) -> bool {
+        attach.numbered || self.numbered.load(Ordering::Relaxed)
+    }
+
     /// Returns the available models.
     pub(crate) fn models(&self) -> Vec<ModelInfo> {
         self.runtime.models().list()
@@ -171,7 +202,7 @@ impl<W: Wire> Connection<W> {
     /// Takes note that the client is gone: cancels its prompts, and the turns of every session
     /// without other subscribers; or leaves the sessions, if turns go on.
     pub(crate) fn cancel(&self) {
-        if let AfterEnd::GoOn(linger) = self.options.link.after_end() {
+        if let AfterEnd::GoOn(linger) = self.options.link.after_end(self.on_disconnect.get().copied()) {
             self.leaving.store(true, Ordering::Relaxed);
             for handle in self.open_sessions() {
                 if let Some(client) = self.subscriber(handle.id()) {

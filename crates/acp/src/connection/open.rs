@@ -1,6 +1,6 @@
 //! Creating, opening and forking sessions.
 
-use super::{Connection, Peer, Version, errors, params, servers::servers, sessions::SessionParam};
+use super::{Attach, Connection, Peer, Version, errors, params, servers::servers, sessions::SessionParam};
 use crate::ClientTools;
 use agent::{Client, CreateSession, OpenSession, SessionHandle, SessionId, Surface};
 use agent_client_protocol::{Error, RequestCancellation};
@@ -29,6 +29,7 @@ impl<W: Version> Connection<W> {
         given: Value,
         cancellation: &RequestCancellation,
     ) -> Result<SessionHandle, Error> {
+        let numbered = self.numbers(Attach::of(&given)?);
         let session_params: SessionParams = params("session/new", given)?;
         let servers = servers(&session_params.mcp_servers)?.unwrap_or_default();
         let default = self.options.default_cwd.clone();
@@ -39,7 +40,7 @@ impl<W: Version> Connection<W> {
         let new = CreateSession { cwd, additional_directories, servers };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
-            self.attach(peer, id)
+            self.attach(peer, id, numbered)
         };
         let made = self.runtime.create(new, attach).await.map_err(|error| errors::session(&error))?;
         self.created_unless_cancelled(peer, made, cancellation).await
@@ -58,6 +59,7 @@ impl<W: Version> Connection<W> {
         given: Value,
     ) -> Result<SessionHandle, Error> {
         let named: SessionParam = params(method, given.clone())?;
+        let numbered = self.numbers(Attach::of(&given)?);
         let session_params: SessionParams = params(method, given)?;
         let servers = servers(&session_params.mcp_servers)?;
         let (cwd, additional_directories) = self.check_directories(peer, session_params, None).await?;
@@ -67,7 +69,7 @@ impl<W: Version> Connection<W> {
             OpenSession { cwd, additional_directories: Some(additional_directories), servers, take_over };
         let id = SessionId(named.session_id);
         self.claims.begin_opening(&id);
-        let opened = self.open_or_join(peer, &id, how).await;
+        let opened = self.open_or_join(peer, &id, how, numbered).await;
         if opened.is_err() {
             self.leave_cancelled(peer, &id).await;
         }
@@ -79,15 +81,22 @@ impl<W: Version> Connection<W> {
         peer: &Peer<W>,
         id: &SessionId,
         how: OpenSession,
+        numbered: bool,
     ) -> Result<SessionHandle, Error> {
         loop {
             let attach = |id: &SessionId| {
                 peer.outbox.hold(id);
-                self.attach(peer, id)
+                self.attach(peer, id, numbered)
             };
             let handle =
                 self.runtime.open(id, how.clone(), attach).await.map_err(|error| errors::session(&error))?;
-            if self.subscriber(id).is_some_and(|client| handle.notifies(&client)) || handle.join(attach(id)) {
+            if self.subscriber(id).is_some_and(|client| handle.notifies(&client)) {
+                if numbered {
+                    handle.at_rest(|last| peer.outbox.number(id, last));
+                }
+                return Ok(handle);
+            }
+            if handle.join(attach(id)) {
                 return Ok(handle);
             }
             // The last other subscriber has just left.
@@ -104,6 +113,7 @@ impl<W: Version> Connection<W> {
         cancellation: &RequestCancellation,
     ) -> Result<SessionHandle, Error> {
         let origin: SessionParam = params("session/fork", given.clone())?;
+        let numbered = self.numbers(Attach::of(&given)?);
         let session_params: SessionParams = params("session/fork", given)?;
         let servers = servers(&session_params.mcp_servers)?.unwrap_or_default();
         let origin = SessionId(origin.session_id);
@@ -113,14 +123,18 @@ impl<W: Version> Connection<W> {
         let new = CreateSession { cwd: cwd.unwrap_or(record.cwd), additional_directories, servers };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
-            self.attach(peer, id)
+            self.attach(peer, id, numbered)
         };
         let made = self.runtime.fork(&origin, new, attach).await.map_err(|error| errors::session(&error))?;
         self.created_unless_cancelled(peer, made, cancellation).await
     }
 
     /// Creates the client and the system of a session that is created, opened or joined.
-    fn attach(&self, peer: &Peer<W>, id: &SessionId) -> Surface {
+    fn attach(&self, peer: &Peer<W>, id: &SessionId, numbered: bool) -> Surface {
+        if numbered {
+            // The client learns the number of the last event before any update.
+            peer.outbox.number(id, 0);
+        }
         let session_parts = W::session_parts(self, peer, id);
         let client = Arc::new(session_parts.client);
         self.sessions().insert(id.clone(), client.clone());

@@ -1,7 +1,7 @@
 //! The single output queue for session updates: a lane per session, one pump per connection.
 
 use super::{
-    Wire,
+    Wire, attach,
     coalesce::{Coalescer, QueuedUpdate},
     update::Update,
 };
@@ -12,9 +12,13 @@ use crate::{
 };
 use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo};
+use serde_json::{Map, Value};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::{sync::Notify, time::Instant};
 
@@ -29,6 +33,8 @@ pub(crate) struct Outbox<W: Wire> {
     released: Notify,
     /// Whether native events are sent as well.
     native: Arc<EventsSwitch>,
+    /// Whether the updates of any session carry numbers.
+    numbers: AtomicBool,
 }
 
 struct Lane<U> {
@@ -37,6 +43,8 @@ struct Lane<U> {
     run: Option<TurnId>,
     /// Whether updates are held: the response that announces the session must be sent first.
     held: bool,
+    /// The number of the last stored event, if its updates carry it.
+    seq: Option<u64>,
 }
 
 impl<W: Wire> Outbox<W> {
@@ -54,6 +62,7 @@ impl<W: Wire> Outbox<W> {
             wake: Notify::new(),
             released: Notify::new(),
             native,
+            numbers: AtomicBool::new(false),
         })
     }
 
@@ -87,7 +96,7 @@ impl<W: Wire> Outbox<W> {
     fn queue(&self, lane: &mut Lane<W::Update>, update: Update<W::Update>, now: Instant) {
         let bytes = update.bytes();
         self.backpressure.add(bytes);
-        self.backpressure.remove(lane.coalescer.push(update, bytes, now));
+        self.backpressure.remove(lane.coalescer.push(update, bytes, lane.seq, now));
     }
 
     /// Passes all queued updates of a session to the transport, so that anything sent later follows
@@ -113,7 +122,7 @@ impl<W: Wire> Outbox<W> {
         let waiting = lane.coalescer.flush();
         if lane.held {
             // A replay sends no queued native events, so keep them.
-            for QueuedUpdate { update, bytes } in waiting {
+            for QueuedUpdate { update, bytes, .. } in waiting {
                 self.backpressure.remove(bytes);
                 if matches!(update, Update::Native(_)) {
                     self.queue(lane, update, Instant::now());
@@ -154,6 +163,31 @@ impl<W: Wire> Outbox<W> {
         }
     }
 
+    /// Makes the updates of a session carry the number of the last stored event, which is `last`.
+    pub(crate) fn number(&self, session: &SessionId, last: u64) {
+        self.numbers.store(true, Ordering::Relaxed);
+        lane(&mut self.lanes(), session).seq = Some(last);
+    }
+
+    /// Takes note of the number of the last stored event of a session.
+    pub(crate) fn stored(&self, session: &SessionId, number: u64) {
+        if self.numbers.load(Ordering::Relaxed)
+            && let Some(seq) = self.lanes().get_mut(session).and_then(|lane| lane.seq.as_mut())
+        {
+            *seq = number;
+        }
+    }
+
+    /// Returns whether the updates of a session carry numbers.
+    pub(crate) fn is_numbered(&self, session: &SessionId) -> bool {
+        self.lanes().get(session).is_some_and(|lane| lane.seq.is_some())
+    }
+
+    /// Sends an update that reports the state of a session, after a replay.
+    pub(crate) fn send_report(&self, session: &SessionId, update: W::Update, meta: Map<String, Value>) {
+        self.send(session, update, 0, Some(meta));
+    }
+
     /// Sends an update directly, bypassing the held lane, once the client has read most of the
     /// previous ones. Text is sent again as a native event of the turn `run`. For replays.
     pub(crate) async fn send_replayed(
@@ -161,17 +195,18 @@ impl<W: Wire> Outbox<W> {
         session: &SessionId,
         run: &mut Option<TurnId>,
         update: Update<W::Update>,
+        seq: Option<u64>,
     ) {
         self.backpressure.below(UPDATES_IN_FLIGHT).await;
         let bytes = update.bytes();
         self.backpressure.add(bytes);
-        self.send_one(session, run, QueuedUpdate { update, bytes });
+        self.send_one(session, run, QueuedUpdate { update, bytes, seq });
     }
 
     /// Passes an update to the transport; its bytes are already counted.
-    fn send(&self, session: &SessionId, update: W::Update, bytes: usize) {
+    fn send(&self, session: &SessionId, update: W::Update, bytes: usize, meta: Option<Map<String, Value>>) {
         self.backpressure.count_sent(bytes);
-        if let Err(error) = W::send(&self.connection, session, update) {
+        if let Err(error) = W::send(&self.connection, session, update, meta) {
             tracing::debug!(%error, "the connection is closed; an update was not sent");
         }
     }
@@ -222,7 +257,7 @@ impl<W: Wire> Outbox<W> {
     /// Sends an update. Text is sent again as a native event, so that text that was merged in the
     /// queue is one message in each.
     fn send_one(&self, session: &SessionId, run: &mut Option<TurnId>, waiting: QueuedUpdate<W::Update>) {
-        let QueuedUpdate { update, bytes } = waiting;
+        let QueuedUpdate { update, bytes, seq } = waiting;
         let prefix = self.native.prefix();
         let delta = match &update {
             Update::Native(frame) | Update::State(_, frame) => {
@@ -242,7 +277,7 @@ impl<W: Wire> Outbox<W> {
             _ => None,
         };
         match W::update(update) {
-            Some(update) => self.send(session, update, bytes),
+            Some(update) => self.send(session, update, bytes, seq.map(attach::number)),
             None => self.backpressure.remove(bytes),
         }
         if let Some((prefix, event)) = delta {
@@ -276,7 +311,10 @@ impl<W: Wire> Outbox<W> {
 
 fn lane<'a, U>(lanes: &'a mut HashMap<SessionId, Lane<U>>, session: &SessionId) -> &'a mut Lane<U> {
     if !lanes.contains_key(session) {
-        lanes.insert(session.clone(), Lane { coalescer: Coalescer::default(), run: None, held: false });
+        lanes.insert(
+            session.clone(),
+            Lane { coalescer: Coalescer::default(), run: None, held: false, seq: None },
+        );
     }
     lanes.get_mut(session).expect("inserted above")
 }

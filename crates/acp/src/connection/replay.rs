@@ -1,17 +1,19 @@
 //! Replays a session's history to the client: updates of the protocol, and native events if the
 //! client asked for them.
 
-use super::{Connection, Outbox, Peer, Projection as _, Update, Wire, errors};
+use super::{Connection, Outbox, Peer, Projection as _, Update, Wire, attach::LastTurn, errors};
 use crate::native;
 use agent::{EventPages, ModelInfo, Models, SessionEvent, SessionHandle, SessionId, StoreError, TurnId};
 use agent_client_protocol::{Error, RequestCancellation};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// From where a session's stored events are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplayFrom {
     /// The first stored event.
     Start,
+    /// The first stored event after this number.
+    After(u64),
     /// Now: no stored event is replayed.
     Now,
 }
@@ -51,19 +53,29 @@ impl<W: Wire> Connection<W> {
         from: ReplayFrom,
         projection: W::Projection,
     ) -> (HeldUpdates<'a, W>, Result<(), Error>) {
-        let (last, in_progress) = handle.at_rest(|| peer.outbox.hold_for_replay(handle.id()));
+        let (last, in_progress) = handle.at_rest(|_| peer.outbox.hold_for_replay(handle.id()));
         let held = HeldUpdates::new(peer, handle);
-        let until = match from {
-            ReplayFrom::Start => last,
-            ReplayFrom::Now => 0,
+        let replay = async {
+            let (runtime, id) = (&self.runtime, handle.id());
+            let (after, stored) = match from {
+                ReplayFrom::Start => (0, runtime.shown_events(id, last)),
+                ReplayFrom::After(after) => {
+                    let after = after.min(last);
+                    (after, runtime.shown_events_around(id, after, last).await?)
+                }
+                ReplayFrom::Now => (last, runtime.shown_events(id, 0)),
+            };
+            let mut replay = Replay::new(self, peer, handle, projection);
+            // Who asked for nothing of this sees nothing new.
+            let reports = matches!(from, ReplayFrom::After(_)) || peer.outbox.is_numbered(id);
+            replay.turn = (reports && from != ReplayFrom::Now).then(LastTurn::default);
+            replay.run(after..last, stored, in_progress).await
         };
-        let stored = self.runtime.shown_events(handle.id(), until);
-        let replay = Replay::new(self, peer, handle, projection);
         let played = tokio::select! {
             biased;
             () = cancellation.cancelled() => Err(errors::request_cancelled()),
             () = self.gone.cancelled() => Err(errors::request_cancelled()),
-            played = replay.run(stored, in_progress) => played.map_err(|error| errors::store(&error)),
+            played = replay => played.map_err(|error| errors::store(&error)),
         };
         // After an error response, the client does not consider the session open.
         match &played {
@@ -84,6 +96,10 @@ struct Replay<'a, W: Wire> {
     native: Option<native::Projection>,
     /// The turn of the text being replayed.
     run: Option<TurnId>,
+    /// The last turn, if its state is reported at the end.
+    turn: Option<LastTurn>,
+    /// The number that updates carry, if they carry any.
+    seq: Option<u64>,
 }
 
 impl<'a, W: Wire> Replay<'a, W> {
@@ -100,19 +116,35 @@ impl<'a, W: Wire> Replay<'a, W> {
             projection,
             native: connection.native.prefix().map(|_| native::Projection::default()),
             run: None,
+            turn: None,
+            seq: peer.outbox.is_numbered(handle.id()).then_some(0),
         }
     }
 
-    /// Sends the stored events page by page, then those in progress. Of title and usage events,
-    /// only the last is sent.
-    async fn run(mut self, mut stored: EventPages, in_progress: Vec<SessionEvent>) -> Result<(), StoreError> {
+    /// Sends the stored events after number `sent.start` page by page, then those in progress. Of
+    /// title and usage events, only the last is sent. Earlier events are needed to understand the
+    /// later ones.
+    async fn run(
+        mut self,
+        sent: Range<u64>,
+        mut stored: EventPages,
+        in_progress: Vec<SessionEvent>,
+    ) -> Result<(), StoreError> {
         let (mut title, mut usage) = (None, None);
         loop {
-            let page = stored.next().await?;
+            let page = stored.next_numbered().await?;
             if page.is_empty() {
                 break;
             }
-            for event in page {
+            for (number, event) in page {
+                if let Some(turn) = &mut self.turn {
+                    turn.note(&event);
+                }
+                if number <= sent.start {
+                    self.observe(&event);
+                    continue;
+                }
+                self.seq = self.seq.map(|_| number);
                 match event {
                     SessionEvent::TitleChanged(_) => title = Some(event),
                     SessionEvent::Usage(_) => usage = Some(event),
@@ -120,13 +152,30 @@ impl<'a, W: Wire> Replay<'a, W> {
                 }
             }
         }
+        self.seq = self.seq.map(|_| sent.end);
         self.projection.catch_up();
+        if let Some(turn) = &mut self.turn {
+            in_progress.iter().for_each(|event| turn.note(event));
+        }
         for event in in_progress.into_iter().chain(title).chain(usage) {
             self.send_event(&event).await;
         }
         let last = self.projection.end_of_replay();
         self.send(last).await;
+        if let Some(turn) = &self.turn
+            && let Some(update) = W::turn_report()
+        {
+            self.outbox.send_report(self.handle.id(), update, turn.report(sent.end));
+        }
         Ok(())
+    }
+
+    /// Takes note of an event that is not sent.
+    fn observe(&mut self, event: &SessionEvent) {
+        drop(self.projection.project(event, &Vec::new));
+        if let Some(native) = &mut self.native {
+            native.observe(event);
+        }
     }
 
     /// Sends the updates of an event, and its native events.
@@ -142,7 +191,7 @@ impl<'a, W: Wire> Replay<'a, W> {
 
     async fn send(&mut self, updates: Vec<Update<W::Update>>) {
         for update in updates {
-            self.outbox.send_replayed(self.handle.id(), &mut self.run, update).await;
+            self.outbox.send_replayed(self.handle.id(), &mut self.run, update, self.seq).await;
         }
     }
 }

@@ -8,6 +8,7 @@ use super::{
 use agent::{MessageId, PermissionOutcome, PermissionRequest, SessionId, ToolCallId};
 use agent_client_protocol::{Client, ConnectionTo, Error};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
 /// The messages of a version of the protocol. [`Version`](super::Version) adds its methods;
 /// everything else about a connection is shared.
@@ -37,12 +38,19 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
         }
     }
 
-    /// Sends an update.
+    /// Sends an update, with this `_meta`.
     fn send(
         connection: &ConnectionTo<Client>,
         session: &SessionId,
         update: Self::Update,
+        meta: Option<Map<String, Value>>,
     ) -> Result<(), Error>;
+
+    /// Returns an update without content, whose `_meta` reports how the last turn stands; `None` if
+    /// this version has an update of its own for that.
+    fn turn_report() -> Option<Self::Update> {
+        None
+    }
 
     /// Returns whether the client offers files or terminals.
     fn has_workspace(_traits: &Self::ClientTraits) -> bool {

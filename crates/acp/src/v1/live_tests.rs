@@ -64,7 +64,7 @@ fn run(displays: bool, lines: u32, pace: Duration, result: &str) -> Wire {
     events.push((end, SessionEvent::ToolCall(call().status(ToolStatus::Completed).content(content))));
     for (at, event) in events {
         for update in projection.updates(&event, Vec::new) {
-            coalescer.push(update, 0, at);
+            coalescer.push(update, 0, None, at);
         }
         wire.take(coalescer.due(at, 0), at);
     }

@@ -7,6 +7,7 @@ use crate::{
 };
 use agent::{MessageId, PermissionOutcome, PermissionRequest, SessionId, ToolCallId};
 use agent_client_protocol::{Client, ConnectionTo, Error, v1::schema as acp};
+use serde_json::{Map, Value};
 
 pub(super) type Connection = connection::Connection<V1>;
 pub(super) type Peer = connection::Peer<V1>;
@@ -55,8 +56,14 @@ impl Wire for V1 {
         connection: &ConnectionTo<Client>,
         session: &SessionId,
         update: acp::SessionUpdate,
+        meta: Option<Map<String, Value>>,
     ) -> Result<(), Error> {
-        connection.send_notification(acp::SessionNotification::new(session.as_str().to_owned(), update))
+        let update = acp::SessionNotification::new(session.as_str().to_owned(), update);
+        connection.send_notification(update.meta(meta))
+    }
+
+    fn turn_report() -> Option<acp::SessionUpdate> {
+        Some(acp::SessionUpdate::SessionInfoUpdate(acp::SessionInfoUpdate::new()))
     }
 
     fn has_workspace(traits: &Self::ClientTraits) -> bool {

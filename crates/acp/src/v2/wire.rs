@@ -7,6 +7,7 @@ use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
 use agent_client_protocol_schema::v2 as acp;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
 pub(super) type Connection = connection::Connection<V2>;
 pub(super) type Peer = connection::Peer<V2>;
@@ -39,8 +40,9 @@ impl Wire for V2 {
         connection: &ConnectionTo<Client>,
         session: &SessionId,
         update: acp::SessionUpdate,
+        meta: Option<Map<String, Value>>,
     ) -> Result<(), Error> {
-        let update = acp::UpdateSessionNotification::new(session.as_str().to_owned(), update);
+        let update = acp::UpdateSessionNotification::new(session.as_str().to_owned(), update).meta(meta);
         connection.send_notification(UntypedMessage::new("session/update", update)?)
     }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "`cargo xtask faults` reads how many operations there were")]
 
+mod attach;
 mod auth;
 mod bounds;
 mod cancelled_requests;

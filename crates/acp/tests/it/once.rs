@@ -2,7 +2,7 @@
 
 use crate::stage::{Stage, stage_with};
 use acp::{
-    AfterEnd, Link,
+    AfterEnd, Link, OnDisconnect,
     testing::{Answer, Editor, EditorScript},
 };
 use agent::{SessionEvent, SessionId, SessionStore as _, fake::Reply};
@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 struct Detached;
 
 impl Link for Detached {
-    fn after_end(&self) -> AfterEnd {
+    fn after_end(&self, _wanted: Option<OnDisconnect>) -> AfterEnd {
         AfterEnd::GoOn(Duration::from_secs(60))
     }
 }

@@ -27,6 +27,10 @@ pub trait Client: Send + Sync {
     /// follow.
     fn catch_up(&self, _going_on: &[SessionEvent]) {}
 
+    /// Takes note of the number of the last stored event, before the notification about that event.
+    /// Later events that are not stored follow it.
+    fn stored(&self, _number: u64) {}
+
     /// Requests a permission and waits without a timeout for the answer; the caller cancels by
     /// dropping the future.
     ///

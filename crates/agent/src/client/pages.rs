@@ -24,9 +24,10 @@ struct Page {
 }
 
 impl EventPages {
-    pub(crate) fn new(store: Arc<dyn SessionStore>, session: SessionId, until: u64) -> Self {
+    /// Creates a reader of the events after number `after`, up to number `until`.
+    pub(crate) fn new(store: Arc<dyn SessionStore>, session: SessionId, after: u64, until: u64) -> Self {
         let mut pages = Self { store, session, until, reading: None };
-        pages.read_after(0);
+        pages.read_after(after);
         pages
     }
 
@@ -41,7 +42,11 @@ impl EventPages {
     }
 
     /// Returns the next events, each with its number.
-    pub(crate) async fn next_numbered(&mut self) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    pub async fn next_numbered(&mut self) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
         let Some(reading) = self.reading.take() else { return Ok(Vec::new()) };
         let page = reading.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))?;
         if let Some(last) = page.last {

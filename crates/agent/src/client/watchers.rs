@@ -185,6 +185,10 @@ impl Client for Watchers {
         self.lock().surfaces.iter().for_each(|surface| surface.client.notify(event));
     }
 
+    fn stored(&self, number: u64) {
+        self.lock().surfaces.iter().for_each(|surface| surface.client.stored(number));
+    }
+
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
         let ask = |client: Arc<dyn Client>| {
             let request = request.clone();

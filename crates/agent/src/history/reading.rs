@@ -53,3 +53,30 @@ pub(crate) async fn missing_end(
         back = back.saturating_mul(4);
     }
 }
+
+/// Returns the number of the event before the last turn that began up to event number `until`; 0 if
+/// none did. Reads only the events from there.
+pub(crate) async fn before_turn(
+    store: &dyn SessionStore,
+    id: &SessionId,
+    until: u64,
+) -> Result<u64, StoreError> {
+    let mut back = TAIL_EVENTS;
+    loop {
+        let begin = until.saturating_sub(back);
+        let (mut after, mut found) = (begin, None);
+        while after < until {
+            let page = store.events(id, after, EVENTS_PAGE).await?;
+            let Some((last, _)) = page.last() else { break };
+            after = *last;
+            let mut began = page.iter().filter(|(number, event)| {
+                *number <= until && matches!(event, SessionEvent::TurnStarted { .. })
+            });
+            found = began.next_back().map(|(number, _)| number - 1).or(found);
+        }
+        if begin == 0 || found.is_some() {
+            return Ok(found.unwrap_or_default());
+        }
+        back = back.saturating_mul(4);
+    }
+}

@@ -73,17 +73,18 @@ struct State {
 }
 
 impl Notified {
-    /// Runs `then` while no event is sent. Returns the number of the last stored event that was
-    /// sent, and the live events that were sent and are not stored.
-    pub(crate) fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
+    /// Runs `then` with the number of the last stored event that was sent, while no event is sent.
+    /// Returns that number, and the live events that were sent and are not stored.
+    pub(crate) fn at_rest(&self, then: impl FnOnce(u64)) -> (u64, Vec<SessionEvent>) {
         let state = self.lock();
-        then();
+        then(state.last);
         (state.last, state.live.events())
     }
 
     /// Adds a client that is notified from here on; returns false if the session is over.
     pub(crate) fn join(&self, watchers: &Watchers, surface: Surface) -> bool {
         let state = self.lock();
+        surface.client.stored(state.last);
         surface.client.catch_up(&state.live.events());
         watchers.join(surface)
     }
@@ -109,6 +110,7 @@ impl SessionLog {
         memory: Arc<Memory>,
         state: watch::Sender<SessionState>,
     ) -> Self {
+        client.stored(last);
         let notified = Arc::new(Notified {
             state: Mutex::new(State { last, live: Live::default() }),
             lost: AtomicBool::new(false),
@@ -157,13 +159,21 @@ impl SessionLog {
             self.send_missed().await?;
         }
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
+        let count = durable.len() as u64;
         let stored = if durable.is_empty() { None } else { Some(self.append(durable).await?) };
         if apply {
             self.memory.apply(&events);
         }
         let mut sent = self.notified.lock();
-        sent.last = sent.last.max(stored.unwrap_or_default());
-        events.iter().for_each(|event| self.apply_and_send(&mut sent, event));
+        // The events of one append have consecutive numbers.
+        let mut number = stored.map_or(sent.last, |last| last.saturating_sub(count));
+        for event in &events {
+            if event.is_durable() {
+                number += 1;
+                self.number(&mut sent, number);
+            }
+            self.apply_and_send(&mut sent, event);
+        }
         Ok(())
     }
 
@@ -179,10 +189,16 @@ impl SessionLog {
             }
             let mut sent = self.notified.lock();
             for (number, event) in &page {
-                sent.last = *number;
+                self.number(&mut sent, *number);
                 self.apply_and_send(&mut sent, event);
             }
         }
+    }
+
+    /// Notes the number of the stored event that is sent next.
+    fn number(&self, sent: &mut State, number: u64) {
+        sent.last = sent.last.max(number);
+        self.client.stored(sent.last);
     }
 
     fn apply_and_send(&self, sent: &mut State, event: &SessionEvent) {

@@ -206,10 +206,10 @@ impl SessionHandle {
         Prompt { number, joined: false, inbox: self.inbox.clone(), inserted, settled }
     }
 
-    /// Runs `then` while no event is emitted. Returns the number of the last stored event that was
-    /// emitted, and the state of what is in progress: the text so far of streamed messages, and
-    /// what running calls show. Later events follow both.
-    pub fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
+    /// Runs `then` with the number of the last stored event that was emitted, while no event is
+    /// emitted. Returns that number, and the state of what is in progress: the text so far of
+    /// streamed messages, and what running calls show. Later events follow both.
+    pub fn at_rest(&self, then: impl FnOnce(u64)) -> (u64, Vec<SessionEvent>) {
         self.notified.at_rest(then)
     }
 

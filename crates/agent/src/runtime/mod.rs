@@ -8,17 +8,17 @@ mod start;
 pub(crate) mod task;
 
 use crate::{
-    Checkpoint, ClientServer, Glance, Lease, LeaseHolder, ListQuery, Memories, Models, NewSession,
-    NotAdmitted, Operator, PermissionMode, Place, RuntimeOptions, SearchHit, SearchQuery, SessionError,
-    SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState, SessionStore,
-    StoreError, Surface, ToolProviders,
+    Checkpoint, ClientServer, ContentHash, Glance, Lease, LeaseHolder, ListQuery, Memories, Models,
+    NewSession, NotAdmitted, Operator, PermissionMode, Place, RuntimeOptions, SearchHit, SearchQuery,
+    SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState,
+    SessionStore, StoreError, Surface, ToolProviders,
     checkpoint::Timeline,
     client::display,
     client::pages::EventPages,
     event::prefix::SharedPrefixes,
     history::glance::glance,
     history::memory::IdleSessions,
-    history::reading::missing_end,
+    history::reading::{before_turn, missing_end},
     limits::EVENTS_PAGE,
     log::leased::LeasedLog,
     model::get_in_time,
@@ -411,9 +411,31 @@ impl Runtime {
         self.store.events(id, after, EVENTS_PAGE).await
     }
 
+    /// Returns the content of a file that an event of a session refers to; `None` if it is not
+    /// stored, or not any more.
+    pub async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.content(id, hash).await
+    }
+
     /// Returns a session's stored events up to number `until`, sanitised for display, in pages.
     pub fn shown_events(&self, id: &SessionId, until: u64) -> EventPages {
-        EventPages::new(self.store.clone(), id.clone(), until)
+        EventPages::new(self.store.clone(), id.clone(), 0, until)
+    }
+
+    /// Like [`Runtime::shown_events`], from the beginning of the turn that event number `after`
+    /// belongs to, or follows: what is needed to understand the events after that one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    pub async fn shown_events_around(
+        &self,
+        id: &SessionId,
+        after: u64,
+        until: u64,
+    ) -> Result<EventPages, StoreError> {
+        let from = before_turn(self.store.as_ref(), id, after).await?;
+        Ok(EventPages::new(self.store.clone(), id.clone(), from, until))
     }
 
     /// Returns a page of a session's stored events after number `after`, sanitised for display, and

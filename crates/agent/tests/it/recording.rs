@@ -28,7 +28,7 @@ async fn events_that_are_recorded_at_the_same_time_are_told_in_the_order_of_thei
     prompt.inserted().await.unwrap();
     assert_eq!(notified(&stage), stage.stored().await);
     let last = stage.runtime.record(stage.session.id()).await.unwrap().last_seq;
-    assert_eq!(stage.session.at_rest(|| {}).0, last, "the number of the last one never goes back");
+    assert_eq!(stage.session.at_rest(|_| {}).0, last, "the number of the last one never goes back");
     prompt.cancel();
     prompt.settled().await.unwrap();
     assert_eq!(notified(&stage), stage.stored().await);

@@ -7,13 +7,16 @@ use super::{
 };
 use crate::{
     connection::{Message as Line, Outgoing},
-    limits::{ACK_INTERVAL, ACK_MESSAGES, DIAL_WAIT, HELD_MESSAGES, MESSAGE_BYTES, PING_INTERVAL, SILENCE},
+    limits::{
+        ACK_INTERVAL, ACK_MESSAGES, ANSWER_WAIT, DIAL_WAIT, HELD_MESSAGES, MESSAGE_BYTES, PING_INTERVAL,
+        SILENCE,
+    },
     message::Head,
 };
 use bytes::Bytes;
 use futures::{SinkExt as _, StreamExt as _, stream::SplitSink};
 use serde_json::{Value, json};
-use std::io;
+use std::{borrow::Cow, io};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
     sync::mpsc,
@@ -88,6 +91,9 @@ pub(super) struct Link {
     recall: Recall,
     /// Messages that wait until sessions are open again.
     later: Vec<String>,
+    /// Until when the end of the input is held back, for the answers of prompts that are sent again
+    /// after it.
+    answers_until: Option<Instant>,
 }
 
 impl Link {
@@ -108,6 +114,7 @@ impl Link {
             said_end: false,
             recall: Recall::default(),
             later: Vec::new(),
+            answers_until: None,
         }
     }
 
@@ -207,7 +214,7 @@ impl Link {
                     return dropped(error.to_string());
                 }
             }
-            if self.ended && !said_end {
+            if self.ended && !said_end && !self.awaits_answers() {
                 (said_end, self.said_end) = (true, true);
                 let end = json!({ "jsonrpc": "2.0", "method": "stream/end" });
                 if let Err(error) = sink.send(Message::text(end.to_string())).await {
@@ -241,6 +248,9 @@ impl Link {
                 }
                 () = sleep_until(heard + SILENCE) => return dropped("the server fell silent".to_owned()),
                 () = sleep_until(due.unwrap_or(heard)), if due.is_some() => {}
+                () = sleep_until(self.answers_until.unwrap_or(heard)), if self.answers_until.is_some() => {
+                    self.answers_until = None;
+                }
             }
             if acks.due(self.received, self.outgoing.kept()).is_some_and(|due| due <= Instant::now()) {
                 acks = Acks { sent: self.received, at: Instant::now(), asked: true };
@@ -252,9 +262,13 @@ impl Link {
     }
 
     fn push(&mut self, line: Vec<u8>) {
-        if let Ok(text) = std::str::from_utf8(&line) {
-            self.recall.sent(text);
-        }
+        let line = match std::str::from_utf8(&line) {
+            Ok(text) => match self.recall.sent(text) {
+                Cow::Owned(text) => text.into_bytes(),
+                Cow::Borrowed(_) => line,
+            },
+            Err(_) => line,
+        };
         self.outgoing.push(Line { text: line.into(), session: None });
     }
 
@@ -278,7 +292,7 @@ impl Link {
         if head.is_method("stream/resumed") {
             return Ok(());
         }
-        if self.recall.received(&text) {
+        if let Some(text) = self.recall.received(&text) {
             self.write(&text).await.map_err(SocketEnd::Io)?;
         }
         self.received += 1;
@@ -291,15 +305,22 @@ impl Link {
         self.said_end || self.ended && !self.recall.waits()
     }
 
-    /// Answers the requests whose responses are lost.
+    /// Whether the end of the input is not for the server yet.
+    fn awaits_answers(&self) -> bool {
+        self.recall.is_restoring() || self.answers_until.is_some() && self.recall.waits()
+    }
+
+    /// Answers the requests whose responses are lost after the end of the input. Returns whether
+    /// others remain: prompts that can be sent again.
     ///
     /// # Errors
     /// If the editor does not read any more.
-    pub(super) async fn abandon(&mut self) -> io::Result<()> {
+    pub(super) async fn abandon(&mut self) -> io::Result<bool> {
         for text in self.recall.abandon() {
             self.write(&text).await?;
         }
-        Ok(())
+        self.answers_until = Some(Instant::now() + ANSWER_WAIT);
+        Ok(self.recall.waits())
     }
 
     /// Begins a new connection in place of one that the server has lost.

@@ -4,6 +4,8 @@
 mod dial;
 mod link;
 mod recall;
+mod shown;
+mod splice;
 mod target;
 
 pub use dial::{Dial, DialTcp, DialUnix, Stream};
@@ -71,7 +73,7 @@ pub async fn connect(
             SocketEnd::Finished => return Ok(()),
             SocketEnd::Refused(why) => return Err(ConnectError::Refused(why)),
             // It was closed at the end of the input, and only the last messages were lost.
-            SocketEnd::Gone(_) if link.is_over() => return Ok(link.abandon().await?),
+            SocketEnd::Gone(_) if link.is_over() && !link.abandon().await? => return Ok(()),
             SocketEnd::Gone(why) => {
                 tracing::info!(%why, "the server no longer has the connection; its sessions are opened again");
                 link.restore().await?;

@@ -129,6 +129,11 @@ impl Registry {
         self.lock().open.values().cloned().collect()
     }
 
+    /// Returns the application.
+    pub(crate) fn application(&self) -> &Arc<dyn Application> {
+        &self.application
+    }
+
     /// Ends every connection, and waits until the application has settled.
     pub(crate) async fn stop(&self) {
         self.all().iter().for_each(|connection| connection.end(EndReason::Stopping));

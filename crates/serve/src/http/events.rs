@@ -64,6 +64,10 @@ pub(super) fn refusal(error: AttachError) -> Problem {
 /// Returns the number of the last event that the client received.
 fn last_event(site: &Site, headers: &HeaderMap, name: &str) -> Result<Option<u64>, Problem> {
     let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    // A client that has received no event knows no id yet.
+    if value == "0" {
+        return Ok(Some(0));
+    }
     let number = value.to_str().ok().and_then(|id| {
         let rest = id.strip_prefix(&*site.incarnation)?.strip_prefix('.')?;
         let number = rest.strip_prefix(name)?.strip_prefix('.')?;

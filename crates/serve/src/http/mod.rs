@@ -1,6 +1,7 @@
 //! The HTTP side: one path for the protocol, and a few beside it.
 
 mod checks;
+mod content;
 mod events;
 mod headers;
 mod post;
@@ -196,7 +197,10 @@ pub(crate) fn router(site: Site) -> Router {
         .fallback(|| async { nothing_here().into_response() });
     let routes = match site.is_for_metrics {
         true => probes,
-        false => probes.route("/acp", any(acp)).route("/acp/ticket", post(ticket)),
+        false => probes
+            .route("/acp", any(acp))
+            .route("/acp/ticket", post(ticket))
+            .route("/acp/content/{session}/{hash}", get(content::content)),
     };
     routes.layer(middleware::from_fn_with_state(site.clone(), check)).with_state(site)
 }

@@ -5,8 +5,8 @@ use agent::{Principal, Scope};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use serve::{
-    Access, Application, Carried, Presence, ServeOptions, Server,
-    auth::{Credentials, wall_clock},
+    Access, Application, Carried, Presence, ServeOptions, Server, Unreadable,
+    auth::{Credentials, Source, wall_clock},
 };
 use std::{
     collections::HashMap,
@@ -62,6 +62,20 @@ impl Application for Scripted {
                 }
             }
         }
+    }
+
+    async fn content(
+        &self,
+        principal: &Principal,
+        _source: Source,
+        session: &str,
+        hash: &str,
+    ) -> Result<Option<Vec<u8>>, Unreadable> {
+        if hash == "broken" {
+            return Err(Unreadable);
+        }
+        let own = principal.user == "user-0" && (session, hash) == ("s", "h");
+        Ok(own.then(|| b"<b>\xff".to_vec()))
     }
 }
 

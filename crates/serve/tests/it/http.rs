@@ -8,7 +8,7 @@ use crate::{
 use serde_json::{Value, json};
 use serve::{ServeOptions, Server, auth::Source};
 use std::{sync::Arc, time::Duration};
-use tokio::io::DuplexStream;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#;
 
@@ -219,4 +219,107 @@ async fn a_connection_is_deleted_and_does_not_exist_for_others() {
         assert_eq!(of_another.status, 404, "{method}: another user learns nothing of its end");
     }
     assert_eq!(fixture.application.received().len(), 1);
+}
+
+/// Returns the ids and the messages of the events that are complete in a text that was cut.
+fn complete(text: &str) -> Vec<(String, Value)> {
+    let end = text.rfind("\n\n").map_or(0, |at| at + 2);
+    let lines: Vec<_> = text[..end].lines().collect();
+    let events = lines.windows(2).filter_map(|pair| {
+        let id = pair[0].strip_prefix("id: ")?;
+        Some((id.to_owned(), serde_json::from_str(pair[1].strip_prefix("data: ")?).unwrap()))
+    });
+    events.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_stream_that_is_cut_after_any_byte_loses_and_repeats_nothing() {
+    let body = call(2, "stream", json!({ "sessionId": "s", "count": 4 }));
+    let accept = ("Accept", "text/event-stream");
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.send("POST", &[], &body).await.status, 202);
+    let mut events = fixture.events(&[]).await;
+    let expected: Vec<_> = events.take(5).await.into_iter().map(|(_, message)| message).collect();
+    let total = events.text.len();
+    assert!(total > 500, "{}", events.text);
+    for bytes in 0..=total {
+        let fixture = Fixture::new().await;
+        assert_eq!(fixture.send("POST", &[], &body).await.status, 202);
+        let headers = [("Acp-Connection-Id", &*fixture.id), accept];
+        let mut socket = write(&fixture.server, LOCAL, request("GET", &headers, "").as_bytes()).await;
+        let mut text = vec![0; bytes];
+        socket.read_exact(&mut text).await.unwrap();
+        drop(socket);
+        let mut all = complete(std::str::from_utf8(&text).unwrap());
+        let last = all.last().map(|(id, _)| id.clone());
+        let mut resumed = fixture.events(&[("Last-Event-ID", last.as_deref().unwrap_or("0"))]).await;
+        let rest = 5 - all.len();
+        all.extend(if rest > 0 { resumed.take(rest).await } else { Vec::new() });
+        let messages: Vec<_> = all.into_iter().map(|(_, message)| message).collect();
+        assert_eq!(messages, expected, "a cut after {bytes} bytes");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_in_pieces_beyond_the_limit_is_refused_without_reading_all_of_it() {
+    let fixture = Fixture::new().await;
+    let head = format!(
+        "POST /acp HTTP/1.1\r\nHost: localhost\r\nAcp-Connection-Id: {}\r\nContent-Type: application/json\r\n\
+         Transfer-Encoding: chunked\r\n\r\n",
+        fixture.id
+    );
+    let socket = write(&fixture.server, LOCAL, head.as_bytes()).await;
+    let (mut answers, mut body) = tokio::io::split(socket);
+    const PIECE: usize = 64 * 1024;
+    let piece = format!("{PIECE:x}\r\n{}\r\n", "x".repeat(PIECE));
+    let mut written = 0;
+    let mut status = [0; 12];
+    // A body without an end.
+    let endless = async {
+        while body.write_all(piece.as_bytes()).await.is_ok() {
+            written += PIECE;
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        read = answers.read_exact(&mut status) => drop(read.unwrap()),
+        () = endless => {}
+    }
+    assert_eq!(std::str::from_utf8(&status), Ok("HTTP/1.1 413"));
+    assert!(written < serve::limits::MESSAGE_BYTES + 4 * 1024 * 1024, "{written}");
+    assert_eq!(fixture.send("POST", &[], &call(7, "echo", json!({ "sessionId": "s" }))).await.status, 202);
+    let received = fixture.application.received();
+    assert_eq!(received.last().unwrap()["id"], 7, "nothing of it reached the application");
+    assert_eq!(received.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_content_is_read_by_its_user_and_does_not_exist_for_others() {
+    let fixture = Fixture::new().await;
+    let get = async |source: Source, path: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        send(&fixture.server, source, &request).await
+    };
+    let found = get(LOCAL, "/acp/content/s/h").await;
+    assert_eq!(found.status, 200, "{}", found.text);
+    assert!(found.text.ends_with("<b>\u{fffd}"), "{}", found.text);
+    for (name, value) in [
+        ("content-type", "application/octet-stream"),
+        ("x-content-type-options", "nosniff"),
+        ("content-disposition", "attachment"),
+        ("cache-control", "no-store"),
+    ] {
+        assert_eq!(found.header(name), Some(value));
+    }
+    let unknown = get(LOCAL, "/acp/content/s/other").await;
+    assert_eq!((unknown.status, &*unknown.reason()), (404, "not_found"));
+    let body = |response: &Response| response.text.split_once("\r\n\r\n").unwrap().1.to_owned();
+    for (source, path) in [(Source::Unix(1), "/acp/content/s/h"), (LOCAL, "/acp/content/t/h")] {
+        let refused = get(source, path).await;
+        assert_eq!((refused.status, body(&refused)), (404, body(&unknown)), "{path}");
+    }
+    let anonymous = Source::Address(std::net::Ipv4Addr::LOCALHOST.into());
+    assert_eq!(get(anonymous, "/acp/content/s/h").await.status, 401);
+    assert_eq!(get(LOCAL, "/acp/content/s/broken").await.status, 503);
+    assert_eq!(get(LOCAL, "/acp/content/s").await.status, 404);
 }

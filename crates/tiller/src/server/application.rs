@@ -1,9 +1,9 @@
 //! The protocol behind the server: each connection is served like stdin and stdout.
 
 use super::users::Users;
-use ::serve::{Application, Carried, EndReason, Presence};
-use acp::{AcpOptions, AfterEnd, Link};
-use agent::{Principal, Scope, principal::Operation};
+use ::serve::{Application, Carried, EndReason, Presence, Unreadable, auth::Source};
+use acp::{AcpOptions, AfterEnd, Link, OnDisconnect};
+use agent::{ContentHash, Principal, Scope, StoreError, principal::Operation};
 use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -19,7 +19,12 @@ impl Application for ServedProtocol {
         let user = self.0.of(&principal, source).await;
         let options = AcpOptions {
             output_closed: CancellationToken::new(),
-            link: Arc::new(NetworkLink { presence, waiting, linger: self.0.linger() }),
+            link: Arc::new(NetworkLink {
+                presence,
+                waiting,
+                linger: self.0.linger(),
+                goes_on: self.0.turns_go_on(),
+            }),
             permits: permits(&principal),
             ..user.options(source)
         };
@@ -28,6 +33,24 @@ impl Application for ServedProtocol {
             tracing::warn!(connection = %id, %error, "a connection failed");
         }
         tracing::info!(connection = %id, "a connection has ended");
+    }
+
+    async fn content(
+        &self,
+        principal: &Principal,
+        source: Source,
+        session: &str,
+        hash: &str,
+    ) -> Result<Option<Vec<u8>>, Unreadable> {
+        let user = self.0.of(principal, source).await;
+        match user.runtime().content(&session.into(), &ContentHash(hash.to_owned())).await {
+            Ok(content) => Ok(content),
+            Err(StoreError::NotFound(_)) => Ok(None),
+            Err(error) => {
+                tracing::warn!(%error, "a content was not read");
+                Err(Unreadable)
+            }
+        }
     }
 }
 
@@ -49,18 +72,18 @@ fn permits(principal: &Principal) -> Arc<dyn Fn(Operation) -> Result<(), Scope> 
 struct NetworkLink {
     presence: watch::Receiver<Presence>,
     waiting: Arc<dyn Fn(usize) + Send + Sync>,
-    linger: Option<Duration>,
+    linger: Duration,
+    /// Whether turns go on, unless the client asks otherwise.
+    goes_on: bool,
 }
 
 #[async_trait]
 impl Link for NetworkLink {
-    fn after_end(&self) -> AfterEnd {
+    fn after_end(&self, wanted: Option<OnDisconnect>) -> AfterEnd {
         let stops =
             matches!(*self.presence.borrow(), Presence::Ended(EndReason::Deleted | EndReason::Stopped));
-        match self.linger.filter(|_| !stops) {
-            Some(linger) => AfterEnd::GoOn(linger),
-            None => AfterEnd::Cancel,
-        }
+        let goes_on = wanted.map_or(self.goes_on, |wanted| wanted == OnDisconnect::Run);
+        if goes_on && !stops { AfterEnd::GoOn(self.linger) } else { AfterEnd::Cancel }
     }
 
     fn waiting(&self, bytes: usize) {
@@ -79,6 +102,28 @@ impl Link for NetworkLink {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_decides_about_its_turns_and_the_setting_for_those_that_do_not() {
+        let linger = Duration::from_secs(7);
+        let end = |goes_on, reason, wanted| {
+            let (_presence, presence) = watch::channel(Presence::Ended(reason));
+            let link = NetworkLink { presence, waiting: Arc::new(drop), linger, goes_on };
+            link.after_end(wanted)
+        };
+        let (run, cancel) = (Some(OnDisconnect::Run), Some(OnDisconnect::Cancel));
+        for (goes_on, wanted, expected) in [
+            (true, None, AfterEnd::GoOn(linger)),
+            (false, None, AfterEnd::Cancel),
+            (true, cancel, AfterEnd::Cancel),
+            (false, run, AfterEnd::GoOn(linger)),
+        ] {
+            assert_eq!(end(goes_on, EndReason::Expired, wanted), expected, "{goes_on} {wanted:?}");
+        }
+        for stopped in [EndReason::Deleted, EndReason::Stopped] {
+            assert_eq!(end(true, stopped, run), AfterEnd::Cancel);
+        }
+    }
 
     #[test]
     fn only_administrators_change_what_all_users_share() {

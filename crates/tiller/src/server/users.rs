@@ -52,11 +52,14 @@ impl Users {
         open.entry(owner).or_insert_with_key(|owner| Arc::new(self.open_user(owner.as_ref()))).clone()
     }
 
-    /// Returns how long a session with neither a client nor a turn stays open; `None` if turns end
-    /// with their last client.
-    pub(super) fn linger(&self) -> Option<Duration> {
-        let settings = &self.place.options.serve;
-        settings.turns_go_on.then_some(settings.linger)
+    /// Returns how long a session with neither a client nor a turn stays open.
+    pub(super) fn linger(&self) -> Duration {
+        self.place.options.serve.linger
+    }
+
+    /// Whether turns go on without their clients, unless a client asks otherwise.
+    pub(super) fn turns_go_on(&self) -> bool {
+        self.place.options.serve.turns_go_on
     }
 
     /// Closes every session of every user.

@@ -55,6 +55,7 @@ mod providers;
 mod providers_commands;
 mod quotas;
 mod readers;
+mod reconnect;
 /// Rules and messages with which vendors refuse requests, shared with the tests of `providers`.
 #[expect(dead_code, reason = "the tests of this crate need some of the rules")]
 #[path = "../../../providers/tests/it/refusals.rs"]

@@ -5,7 +5,7 @@ use crate::home::{Home, stderr};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader, Write as _},
-    process::{Child, ChildStdin, Stdio},
+    process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, channel},
     time::Duration,
 };
@@ -15,6 +15,7 @@ const WAIT: Duration = Duration::from_secs(60);
 /// A server that ends with the test.
 pub(crate) struct Server {
     child: Child,
+    /// Where it listens.
     pub(crate) place: String,
 }
 
@@ -55,12 +56,22 @@ impl Client {
     /// Connects over the user's own socket, or to a server with a token; without one if it is
     /// empty.
     pub(crate) fn connect(home: &Home, over: Option<(&Server, &str)>) -> Self {
-        let url = over.map(|(server, _)| server.place.replacen("tcp:", "ws://", 1));
-        let args: Vec<&str> = ["connect"].into_iter().chain(url.as_deref()).collect();
-        let mut command = home.tiller(&args);
-        if let Some((_, token)) = over.filter(|(_, token)| !token.is_empty()) {
+        match over {
+            Some((server, token)) => Self::dial(home, &server.place.replacen("tcp:", "ws://", 1), token),
+            None => Self::start_process(home.tiller(&["connect"])),
+        }
+    }
+
+    /// Connects to an address with a token; without one if it is empty.
+    pub(crate) fn dial(home: &Home, url: &str, token: &str) -> Self {
+        let mut command = home.tiller(&["connect", url]);
+        if !token.is_empty() {
             command.env("TILLER_TOKEN", token);
         }
+        Self::start_process(command)
+    }
+
+    fn start_process(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();

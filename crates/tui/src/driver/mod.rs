@@ -397,7 +397,7 @@ impl Driver {
         let (id, cwd, commands) = (session.id().clone(), session.cwd().clone(), session.commands());
         self.reply(Reply::Opened(Box::new(OpenedSession { id, cwd, state, commands, new, held: None })));
         let held = screen.clone();
-        let (until, going_on) = session.at_rest(|| held.hold(Vec::new()));
+        let (until, going_on) = session.at_rest(|_| held.hold(Vec::new()));
         self.replay(&session, until).await;
         going_on.into_iter().for_each(|event| self.mailbox.push(Letter::Event(Box::new(event))));
         screen.deliver();

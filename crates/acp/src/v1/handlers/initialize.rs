@@ -54,6 +54,7 @@ pub(crate) fn initialize(
         "clientCapabilities"
     };
     connection.native.on_initialize(&params, named);
+    connection.on_initialize(&params, named);
     if connection.native.is_kosmokrator() {
         connection.ids.number();
     }

@@ -43,6 +43,7 @@ pub(crate) fn initialize(
     if params.get("capabilities").is_some() {
         connection.native.on_initialize(&params, "capabilities");
     }
+    connection.on_initialize(&params, "capabilities");
     let identity = &connection.options.identity;
     let prompt = acp::PromptCapabilities::new()
         .image(acp::PromptImageCapabilities::new())

@@ -1,7 +1,7 @@
 //! `session/resume`: opens a stored session, and replays its history on request.
 
 use crate::{
-    connection::{ReplayFrom, Reply, errors, params},
+    connection::{Attach, ReplayFrom, Reply, errors, params},
     v2::{
         Connection, Peer,
         settings::config_options,
@@ -41,8 +41,11 @@ pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, r
     drop(held);
 }
 
-/// Returns from where to replay: the whole history or nothing.
+/// Returns from where to replay: the whole history, what follows an event, or nothing.
 fn replay_from(given: &Value) -> Result<ReplayFrom, Error> {
+    if let Some(after) = Attach::of(given)?.after {
+        return Ok(ReplayFrom::After(after));
+    }
     let Params { replay_from } = params("session/resume", given.clone())?;
     match replay_from {
         None | Some(Value::Null) => Ok(ReplayFrom::Now),
