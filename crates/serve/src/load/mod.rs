@@ -61,8 +61,8 @@ struct State {
     judge: Judge,
     verdict: Verdict,
     memory: Option<MemoryUse>,
-    /// When the loop of the monitor last turned.
-    turned: Instant,
+    /// When the loop of the monitor last turned; `None` before it is watched.
+    turned: Option<Instant>,
 }
 
 /// A turn that runs until this is dropped.
@@ -80,12 +80,8 @@ impl Load {
     /// Creates the load of a node that is not watched yet.
     pub fn new(probes: Probes) -> Self {
         let most_turns = probes.cores.max(1).saturating_mul(TURNS_PER_CORE);
-        let state = State {
-            judge: Judge::new(most_turns),
-            verdict: Verdict::default(),
-            memory: None,
-            turned: Instant::now(),
-        };
+        let state =
+            State { judge: Judge::new(most_turns), verdict: Verdict::default(), memory: None, turned: None };
         let store = StoreState::new(Arc::clone(&probes.store));
         Self(Arc::new(Shared {
             probes,
@@ -143,7 +139,7 @@ impl Load {
 
     /// Whether tasks run: that of the monitor has run within some seconds.
     pub(crate) fn is_alive(&self) -> bool {
-        self.lock().turned.elapsed() < LOOP_STANDS_STILL
+        self.lock().turned.is_none_or(|turned| turned.elapsed() < LOOP_STANDS_STILL)
     }
 
     /// Returns why the node should get no further clients, if so.
@@ -161,7 +157,7 @@ impl Load {
 
     /// Measures how late tasks run.
     async fn watch_loop(&self) {
-        self.lock().turned = Instant::now();
+        self.lock().turned = Some(Instant::now());
         loop {
             let before = Instant::now();
             tokio::time::sleep(LAG_INTERVAL).await;
@@ -175,7 +171,7 @@ impl Load {
         let (store_wait, turns) = ((self.0.probes.store_wait)(), self.0.turns.load(Ordering::Relaxed));
         let mut state = self.lock();
         let now = Instant::now();
-        state.turned = now;
+        state.turned = Some(now);
         let sample = Sample { lag, memory: state.memory, store_wait, turns };
         let verdict = state.judge.judge(now, &sample);
         let before = std::mem::replace(&mut state.verdict, verdict).overloaded;
@@ -334,14 +330,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_loop_that_has_not_turned_for_five_seconds_is_not_alive() {
         let load = Load::default();
-        sleep(Duration::from_secs(4)).await;
-        assert!(load.is_alive());
-        sleep(Duration::from_secs(2)).await;
-        assert!(!load.is_alive());
         let watched = load.clone();
         let watching = tokio::spawn(async move { watched.watch(|| {}).await });
         sleep(Duration::from_secs(20)).await;
         assert!(load.is_alive());
         watching.abort();
+        sleep(Duration::from_secs(4)).await;
+        assert!(load.is_alive());
+        sleep(Duration::from_secs(2)).await;
+        assert!(!load.is_alive());
     }
 }
