@@ -101,6 +101,29 @@ impl Access {
         }
     }
 
+    /// Records what an administrator does, before it is done.
+    ///
+    /// # Errors
+    /// If it cannot be recorded: then it must not be done.
+    pub(crate) async fn record_first(
+        &self,
+        what: AuditEvent,
+        who: &Principal,
+        source: Source,
+        about: &str,
+    ) -> Result<(), Problem> {
+        let Some(audit) = &self.audit else { return Ok(()) };
+        let record = AuditRecord {
+            source: Some(source),
+            about: Some(about.to_owned()),
+            ..AuditRecord::new(wall_clock()(), what, Some(who))
+        };
+        audit.record(record).await.map_err(|error| {
+            tracing::error!(%error, "an administrator's request is refused, since it cannot be recorded");
+            Problem::overloaded(format!("nothing was done, since it cannot be recorded: {error}"))
+        })
+    }
+
     /// Returns whose request it is, by its `Authorization` header, or by the socket that it came
     /// from.
     pub(crate) async fn authenticate(

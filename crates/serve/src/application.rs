@@ -97,6 +97,8 @@ pub enum EndReason {
     Finished,
     /// The client deleted it.
     Deleted,
+    /// An administrator closed it.
+    Disconnected,
     /// No socket came back in time.
     Expired,
     /// More messages waited for it than are kept.

@@ -12,6 +12,7 @@
 //! the protocol beyond its head.
 
 mod access;
+pub mod admin;
 mod application;
 pub mod auth;
 pub mod connect;

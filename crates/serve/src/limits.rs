@@ -78,6 +78,13 @@ pub(crate) const CERTIFICATE_INTERVAL: Duration = Duration::from_secs(30);
 /// The interval between two looks at connections that hold too much or are read too slowly.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Maximum bytes of the body of an administrator's request.
+pub(crate) const ADMIN_BODY_BYTES: usize = 64 * 1024;
+/// Maximum bytes of an answer to an administrator.
+pub(crate) const ADMIN_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Time for a server to answer an administrator.
+pub(crate) const ADMIN_WAIT: Duration = Duration::from_secs(30);
+
 /// Time for a client to open a socket, with all handshakes.
 pub(crate) const DIAL_WAIT: Duration = Duration::from_secs(15);
 /// The first pause of a client before it connects again; each pause is twice the previous one.

@@ -2,6 +2,7 @@
 
 use crate::{
     access::Access,
+    admin::Administration,
     application::Application,
     connection::registry::Registry,
     http::{Names, Site},
@@ -64,6 +65,7 @@ impl Server {
             metrics: None,
             open_sockets: Arc::new(move || most.saturating_sub(sockets.available_permits())),
             is_for_metrics: false,
+            administration: None,
         };
         Ok(Self { acceptor, site })
     }
@@ -91,6 +93,13 @@ impl Server {
         let listener = Listener { names: Names::default(), ..listener };
         let site = Site { is_for_metrics: true, ..self.site.clone() };
         self.acceptor.tasks.spawn(self.acceptor.clone().accept(listener, site));
+    }
+
+    /// Answers administrators, on Unix sockets that are listened on after this.
+    #[must_use]
+    pub fn administered(mut self, administration: Arc<dyn Administration>) -> Self {
+        self.site.administration = Some(administration);
+        self
     }
 
     /// Accepts sockets of a listener until the server stops. Needs a tokio runtime with I/O and

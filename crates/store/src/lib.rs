@@ -12,6 +12,8 @@
 //! through [`system::System`]: it belongs to the program, not to the workspace, and no editor
 //! buffer can stand in for it.
 
+#[cfg(feature = "postgres")]
+pub mod access;
 mod changes;
 mod clock;
 pub mod contract;
@@ -36,7 +38,7 @@ pub mod transfer;
 
 pub use database::{Database, NotAStoreAddress, StoreAddress};
 #[cfg(feature = "postgres")]
-pub use postgres::PostgresStore;
+pub use postgres::{AccessTables, PostgresStore};
 pub use sqlite::{
     CheckDepth, CutSession, Health, Holder, Machine, Remedy, Repaired, Salvaged, SessionLease, SqliteStore,
     examine, leases, repair,

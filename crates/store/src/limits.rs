@@ -51,6 +51,9 @@ pub(crate) const EXPIRED_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 /// The maximum number of connections of a process to a session database.
 #[cfg(feature = "postgres")]
 pub(crate) const POSTGRES_POOL: usize = 16;
+/// The maximum number of connections of a process for tokens and the audit.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES_ACCESS_POOL: usize = 2;
 /// How long a request waits for a free connection.
 #[cfg(feature = "postgres")]
 pub(crate) const POSTGRES_POOL_WAIT: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
 //! The database of a server: its schema and its state.
 
-pub use crate::server_state::{Migrated, ServerStatus, Setting};
+pub use crate::server_state::{Migrated, NodeState, ServerStatus, Setting};
 
 use agent::StoreError;
 
@@ -29,6 +29,19 @@ pub async fn migrate(url: &str) -> Result<Migrated, StoreError> {
 pub async fn status(url: &str) -> Result<ServerStatus, StoreError> {
     #[cfg(feature = "postgres")]
     return PostgresStore::status(url).await;
+    #[cfg(not(feature = "postgres"))]
+    Err(missing(url))
+}
+
+/// Returns the processes that share the database at a URL and are alive, oldest first.
+///
+/// # Errors
+///
+/// [`StoreError::Io`] if the database cannot be reached; [`StoreError::Format`] if it has no tables
+/// of ours, or this program was built without it.
+pub async fn nodes(url: &str) -> Result<Vec<NodeState>, StoreError> {
+    #[cfg(feature = "postgres")]
+    return PostgresStore::nodes(url).await;
     #[cfg(not(feature = "postgres"))]
     Err(missing(url))
 }

@@ -26,6 +26,25 @@ pub struct ServerStatus {
     pub problems: Vec<String>,
 }
 
+/// A process that shares a session database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeState {
+    /// Its id.
+    pub id: String,
+    /// The machine that it runs on.
+    pub host: String,
+    /// Its process there.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+    /// Where other processes reach it, if they do.
+    pub address: Option<String>,
+    /// Whether it gives its sessions away.
+    pub is_draining: bool,
+    /// Until when it counts as alive without a further sign, in milliseconds since the epoch.
+    pub expires: i64,
+}
+
 /// A setting of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {

@@ -52,7 +52,7 @@ pub(crate) use providers::{
 };
 pub(crate) use read::Instead;
 pub(crate) use secrets::{SecretStore, SecretsCommand};
-pub(crate) use serve::{ConnectArgs, ServeArgs};
+pub(crate) use serve::{AdminSocket, ConnectArgs, ServeArgs, ServeCommand, ServePlace, Since};
 pub(crate) use settings::{SettingsCommand, SettingsFileChoice, SettingsFrom, SettingsTo};
 pub(crate) use setup::SetupArgs;
 pub(crate) use skills::SkillsCommand;

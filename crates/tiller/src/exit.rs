@@ -11,8 +11,12 @@ pub(crate) enum Exit {
     Ok = 0,
     /// Something failed.
     Error = 1,
-    /// A limit ended the run: turns, tokens or time.
+    /// A limit ended the run: turns, tokens or time. A server refused to start.
     Limit = 2,
+    /// The server to administer was not reachable.
+    Unreachable = 3,
+    /// The server to administer does not let this user in.
+    NotAllowed = 4,
     /// Writing to standard output failed, for another reason than a closed reader.
     Output = 74,
     /// Ended by SIGHUP.
@@ -29,10 +33,12 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// All exit codes, in ascending order.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Ok,
         Self::Error,
         Self::Limit,
+        Self::Unreachable,
+        Self::NotAllowed,
         Self::Output,
         Self::HungUp,
         Self::Interrupted,
@@ -47,8 +53,11 @@ impl Exit {
             Self::Ok => "success",
             Self::Error => "failure; invalid arguments, invalid settings and problems that a check found too",
             Self::Limit => {
-                "a limit ended the run: --max-turns, --timeout, the model's output limit, a goal's budget"
+                "a limit ended the run: --max-turns, --timeout, the model's output limit, a goal's budget; \
+                 `tiller serve` did not start, or its command line is invalid"
             }
+            Self::Unreachable => "no server was reachable for a command of `tiller serve`",
+            Self::NotAllowed => "the server does not permit this user a command of `tiller serve`",
             Self::Output => "standard output could not be written, for example because the disk is full",
             Self::HungUp => "hangup (SIGHUP)",
             Self::Quit => "quit at once (SIGQUIT)",

@@ -111,5 +111,15 @@ pub(crate) const CLIPBOARD_ERROR_BYTES: usize = 4 << 10;
 /// The prompts that the history keeps.
 pub(crate) const HISTORY_ENTRIES: usize = 10_000;
 
+/// How long what was read of a token in a database is used.
+#[cfg(feature = "postgres")]
+pub(crate) const TOKENS_CACHED: Duration = Duration::from_secs(2);
+
+/// How long before its expiry a token is reported.
+pub(crate) const EXPIRES_SOON: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// How long before its expiry a certificate is reported.
+pub(crate) const CERTIFICATE_EXPIRES_SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
 /// How long a session of the server with neither a client nor a turn stays open.
 pub(crate) const SERVE_LINGER: Duration = Duration::from_secs(600);

@@ -4,11 +4,11 @@ mod prompt;
 mod setting_up;
 
 use crate::{
-    answer::{Console, schemas},
+    answer::{Console, Failure, failure_of, schemas},
     args::{
         AcpArgs, Cli, Command, CompleteArgs, CompletedKind, Instead, IntegrationsCommand, LuaCommand,
-        McpCommand, ModelsCommand, ProvidersCommand, SchemaCommand, ServeArgs, SessionArgs, SessionsCommand,
-        SetupArgs, wishes,
+        McpCommand, ModelsCommand, ProvidersCommand, SchemaCommand, ServeArgs, ServeCommand, ServePlace,
+        SessionArgs, SessionsCommand, SetupArgs, wishes,
     },
     completions,
     config::{self, Flags, PromptFlags},
@@ -38,6 +38,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use store::StoreAddress;
 use system::{AbsPath, LoginShell, System};
 use tokio_util::sync::CancellationToken;
 
@@ -68,6 +69,7 @@ pub(crate) fn run() -> Result<Exit> {
         return console.fail(error);
     }
     let reader = match &cli.command {
+        Some(Command::Serve(ServeArgs { command: Some(_), .. })) => logging::Reader::Terminal,
         Some(Command::Acp(_) | Command::Serve(_) | Command::Connect(_)) => logging::Reader::Log,
         _ => logging::Reader::Terminal,
     };
@@ -79,7 +81,7 @@ pub(crate) fn run() -> Result<Exit> {
     // does not wait for one round over all busy sessions.
     let mut builder = match &cli.command {
         // A server computes for many: TLS, frames and the events of all users.
-        Some(Command::Serve(_)) => tokio::runtime::Builder::new_multi_thread(),
+        Some(Command::Serve(ServeArgs { command: None, .. })) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = builder
@@ -105,7 +107,7 @@ pub(crate) fn run() -> Result<Exit> {
 async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Result<Exit> {
     match cli.command {
         Some(Command::Acp(args)) => acp(args, console, environment).await,
-        Some(Command::Serve(args)) => serve(args, environment).await,
+        Some(Command::Serve(args)) => serve(args, console, environment).await,
         Some(Command::Connect(args)) => {
             let Machine { system, directories, cwd } = machine(environment)?;
             server::connect(args, environment, &directories, system, &cwd).await
@@ -306,11 +308,53 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
     code
 }
 
-/// Serves the protocol over sockets.
-async fn serve(args: ServeArgs, environment: &Environment) -> Result<Exit> {
-    let ServeArgs { session, store, listen, tls_cert, tls_key, behind_proxy, metrics_listen } = args;
+/// Serves the protocol over sockets, or administers the server.
+async fn serve(args: ServeArgs, console: &Console, environment: &Environment) -> Result<Exit> {
+    let ServeArgs { command, session, place } = args;
+    match command {
+        None => start_server(session, place, environment).await.map_err(not_started),
+        Some(ServeCommand::Check(place)) => check_server(place, console, environment).await,
+        Some(command) => {
+            let Resolved { options, cwd, .. } =
+                resolve_settings_or_defaults(environment, Flags::default()).await?;
+            let place = server::admin::AdminPlace {
+                console,
+                environment,
+                directories: &options.directories,
+                system: wiring::local_system(&options),
+                cwd: &cwd,
+                listen: &options.serve.listen,
+            };
+            server::admin::run(place, command).await
+        }
+    }
+}
+
+async fn start_server(session: SessionArgs, place: ServePlace, environment: &Environment) -> Result<Exit> {
     let Resolved { settings, mut options, cwd, .. } =
         resolve_settings(environment, flags(&session, PromptFlags::default(), None)?).await?;
+    let address = apply(place, &mut options, &cwd);
+    let store = wiring::session_store(&options, address.as_ref()).await?;
+    let place = server::Place { settings, options, environment: environment.clone(), cwd, store: address };
+    server::serve(place, store).await
+}
+
+async fn check_server(place: ServePlace, console: &Console, environment: &Environment) -> Result<Exit> {
+    let (settings, cwd) = settings_in(environment, Flags::default())?;
+    let (Snapshot { mut options, .. }, settings_problem) = settings.read_or_defaults(&cwd).await?;
+    let store = apply(place, &mut options, &cwd);
+    let checked = server::admin::Checked {
+        options: &options,
+        environment,
+        store: store.as_ref(),
+        settings_problem: settings_problem.map(|problem| problem.to_string()),
+    };
+    server::admin::check(console, checked).await
+}
+
+/// Applies the options of the command line to the settings, and returns the address of the store.
+fn apply(place: ServePlace, options: &mut Options, cwd: &AbsPath) -> Option<StoreAddress> {
+    let ServePlace { store, listen, tls_cert, tls_key, behind_proxy, metrics_listen } = place;
     let text = |path: PathBuf| cwd.join(path.to_string_lossy()).to_string();
     let serve = &mut options.serve;
     if !listen.is_empty() {
@@ -325,9 +369,12 @@ async fn serve(args: ServeArgs, environment: &Environment) -> Result<Exit> {
     if let (Some(certificate), Some(key)) = (tls_cert, tls_key) {
         (serve.tls_cert, serve.tls_key) = (Some(text(certificate)), Some(text(key)));
     }
-    let store = wiring::session_store(&options, store.store.as_ref()).await?;
-    let place = server::Place { settings, options, environment: environment.clone(), cwd };
-    server::serve(place, store).await
+    store.store
+}
+
+/// Gives the error of a server that did not start its exit code.
+fn not_started(error: anyhow::Error) -> anyhow::Error {
+    Failure { exit: Exit::Limit, ..failure_of(&error) }.into()
 }
 
 /// Answers a completion script. Settings that cannot be used are no reason to say so at a prompt.

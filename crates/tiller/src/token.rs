@@ -3,9 +3,9 @@
 use crate::{
     answer::{Answer, Console, Failure, Kind},
     args::{Lifetime, TokenCommand},
-    directories::{audit_directory, tokens_file},
     exit::Exit,
     options::Directories,
+    server::stores::{self, AccessStores},
     table::Table,
 };
 use agent::Scope;
@@ -14,8 +14,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serve::auth::{
-    Audit as _, AuditEvent, AuditRecord, BadToken, FileAudit, FileTokens, NewToken, Revocation, Source,
-    TokenRow, TokenStore as _, TokenStoreError, wall_clock,
+    AuditEvent, AuditRecord, BadToken, NewToken, Revocation, Source, TokenRow, TokenStoreError, wall_clock,
 };
 use std::sync::Arc;
 use system::System;
@@ -127,13 +126,16 @@ pub(crate) async fn run(
     directories: &Directories,
     command: TokenCommand,
 ) -> Result<Exit> {
-    let clock = wall_clock();
-    let audit = FileAudit::new(Arc::clone(&system), audit_directory(&directories.data));
-    let tokens = FileTokens::new(system, Arc::clone(&clock), tokens_file(&directories.data));
-    let now = clock();
-    let context = TokenContext { console, tokens: &tokens, audit: &audit, now };
+    let store = match &command {
+        TokenCommand::Create { store, .. }
+        | TokenCommand::List(store)
+        | TokenCommand::Revoke { store, .. } => store.store.clone(),
+    };
+    let stores = stores::open(system, directories, store.as_ref()).await?;
+    let now = wall_clock()();
+    let context = TokenContext { console, stores, now };
     match command {
-        TokenCommand::Create { name, user, tenant, scopes, expires } => {
+        TokenCommand::Create { name, user, tenant, scopes, expires, store: _ } => {
             let expires = match expires {
                 Lifetime::Never => None,
                 Lifetime::For(time) => Some(now.checked_add(time)?),
@@ -144,16 +146,15 @@ pub(crate) async fn run(
             };
             context.create(NewToken { name, tenant, user, scopes, expires }).await
         }
-        TokenCommand::List => context.list().await,
-        TokenCommand::Revoke { id, stop } => context.revoke(&id, stop).await,
+        TokenCommand::List(_) => context.list().await,
+        TokenCommand::Revoke { id, stop, store: _ } => context.revoke(&id, stop).await,
     }
 }
 
 /// What the commands work with.
 struct TokenContext<'a> {
     console: &'a Console,
-    tokens: &'a FileTokens,
-    audit: &'a FileAudit,
+    stores: AccessStores,
     now: Timestamp,
 }
 
@@ -163,7 +164,7 @@ impl TokenContext<'_> {
             let kind = if matches!(error, BadToken::Random(_)) { Kind::Internal } else { Kind::Usage };
             Failure::new(kind, error.to_string())
         })?;
-        self.tokens.insert(row.clone()).await.map_err(failure)?;
+        self.stores.tokens.insert(row.clone()).await.map_err(failure)?;
         self.record(AuditEvent::TokenCreated, &row).await;
         let info = TokenInfo::of(&row, self.now);
         let until = match &info.expires {
@@ -172,9 +173,7 @@ impl TokenContext<'_> {
         };
         let text = format!(
             "The token {} for {} {until}. It is not shown again; only its SHA-256 is in {}.\n",
-            info.id,
-            info.user,
-            self.tokens.path()
+            info.id, info.user, self.stores.place
         );
         // The value is no part of the answer: it would be redacted, as in every other output.
         let answer = Answer::new(CreatedToken { token: String::new(), info }, text);
@@ -182,7 +181,7 @@ impl TokenContext<'_> {
     }
 
     async fn list(&self) -> Result<Exit> {
-        let rows = self.tokens.list().await.map_err(failure)?;
+        let rows = self.stores.tokens.list().await.map_err(failure)?;
         let mut table = Table::new(["ID", "NAME", "USER", "STATE", "EXPIRES", "LAST USED", "SCOPES"]);
         for row in &rows {
             let info = TokenInfo::of(row, self.now);
@@ -213,7 +212,7 @@ impl TokenContext<'_> {
 
     async fn revoke(&self, id: &str, stop: bool) -> Result<Exit> {
         let revocation = Revocation { at: self.now, stop_turns: stop };
-        let Some(row) = self.tokens.revoke(id, revocation).await.map_err(failure)? else {
+        let Some(row) = self.stores.tokens.revoke(id, revocation).await.map_err(failure)? else {
             let failure = Failure::new(Kind::NotFound, format!("no token has the id {id:?}"));
             return Err(failure.hint("an id begins with tok_").next("tiller token list").into());
         };
@@ -233,13 +232,13 @@ impl TokenContext<'_> {
             about: Some(row.id.clone()),
             ..AuditRecord::new(self.now, what, None)
         };
-        if let Err(error) = self.audit.record(record).await {
+        if let Err(error) = self.stores.audit.record(record).await {
             self.console.note(&format!("note: this is not in the audit: {error}"));
         }
     }
 }
 
-/// Returns the failure of a command from that of the file.
+/// Returns the failure of a command from that of the store.
 fn failure(error: TokenStoreError) -> Failure {
     let kind = match &error {
         TokenStoreError::Busy { .. } => Kind::Busy,

@@ -28,12 +28,23 @@ struct State {
     moved: bool,
     /// Whether the last surface has left; no client can join a session that is being closed.
     over: bool,
+    /// How many questions wait for an answer.
+    asking: usize,
+}
+
+/// Counts a question until it is dropped.
+struct Asking<'a>(&'a Watchers);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.lock().asking -= 1;
+    }
 }
 
 impl Watchers {
     /// Creates the watchers with the client that created or opened the session.
     pub(crate) fn new(surface: Surface) -> Self {
-        let state = State { surfaces: vec![surface], detached: None, moved: false, over: false };
+        let state = State { surfaces: vec![surface], detached: None, moved: false, over: false, asking: 0 };
         Self { state: Mutex::new(state), changed: Notify::new() }
     }
 
@@ -104,6 +115,11 @@ impl Watchers {
         self.lock().surfaces.len()
     }
 
+    /// Whether a question waits for an answer.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.lock().asking > 0
+    }
+
     /// Returns the surface that tools must act through from now on, if the previous one has left.
     /// Reported once.
     pub(crate) fn moved(&self) -> Option<Surface> {
@@ -128,6 +144,8 @@ impl Watchers {
         dismissed: T,
         ask: impl Fn(Arc<dyn Client>) -> A + Send,
     ) -> T {
+        self.lock().asking += 1;
+        let _asking = Asking(self);
         let mut asked: Vec<Arc<dyn Client>> = Vec::new();
         let mut answers = FuturesUnordered::new();
         let since = Instant::now();

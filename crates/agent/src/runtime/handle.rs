@@ -18,6 +18,7 @@ use crate::{
     settings::LiveSettings,
     sources::Sources,
     sources::server::ClientServer,
+    swarm::unix_time_ms,
     text::sanitise::sanitise,
 };
 use std::{
@@ -47,6 +48,9 @@ pub struct SessionHandle {
     running: Arc<Running>,
     subagents: SubagentAccess,
     shells: Arc<Shells>,
+    /// When it was opened, in milliseconds since the epoch.
+    opened: i64,
+    is_subagent: bool,
 }
 
 /// A prompt sent to its session, to be awaited or cancelled.
@@ -120,7 +124,14 @@ impl SessionHandle {
             running: controls.running().clone(),
             subagents: SubagentAccess(session.subagents().cloned()),
             shells: session.shells().clone(),
+            opened: unix_time_ms(),
+            is_subagent: false,
         }
+    }
+
+    /// Notes whether it is the session of a subagent.
+    pub(super) fn of_subagent(self, is_subagent: bool) -> Self {
+        Self { is_subagent, ..self }
     }
 
     /// Returns the session's id.
@@ -283,6 +294,26 @@ impl SessionHandle {
     /// Returns the subagents that this process knows.
     pub(crate) fn subagents(&self) -> SwarmState {
         self.subagents.0.as_ref().map(|subagents| subagents.snapshot()).unwrap_or_default()
+    }
+
+    /// Whether it is the session of a subagent.
+    pub(super) fn is_subagent(&self) -> bool {
+        self.is_subagent
+    }
+
+    /// Returns the number of clients that receive this session's events.
+    pub fn clients(&self) -> usize {
+        self.watchers.count()
+    }
+
+    /// Whether a request for approval, or a question of the agent, waits for an answer.
+    pub fn is_asking(&self) -> bool {
+        self.watchers.is_asking()
+    }
+
+    /// Returns when the session was opened in this process, in milliseconds since the epoch.
+    pub fn opened(&self) -> i64 {
+        self.opened
     }
 
     /// Whether the session has more than one client.

@@ -400,6 +400,15 @@ impl Runtime {
         glance(self.store.as_ref(), id).await
     }
 
+    /// Returns the open sessions, those of subagents not included.
+    pub fn open_sessions(&self) -> Vec<SessionHandle> {
+        self.sessions()
+            .values()
+            .filter(|handle| !handle.is_closed() && !handle.is_subagent())
+            .cloned()
+            .collect()
+    }
+
     /// Returns an open session by id.
     pub fn find(&self, id: &SessionId) -> Option<SessionHandle> {
         self.sessions().get(id).cloned()

@@ -120,7 +120,8 @@ impl Runtime {
         let session = Session::new(id, cwd, log, gate, toolbox, models_of, resources);
         node.connect(OwnSession { state: bound, outputs: session.outputs().clone() });
         let (inbox, messages) = mpsc::unbounded_channel();
-        let handle = SessionHandle::new(&session, &controls, inbox, models, watchers.clone());
+        let handle = SessionHandle::new(&session, &controls, inbox, models, watchers.clone())
+            .of_subagent(own_sources.is_none());
         self.sessions().insert(handle.id().clone(), handle.clone());
         let task = SessionTask::new(session, controls, watchers, self.idle.clone(), messages);
         self.spawn(task, handle.clone(), own_sources, place);

@@ -34,7 +34,7 @@ impl Digest {
     }
 
     /// Returns the bytes, as a key of a map.
-    pub(super) fn bytes(self) -> [u8; 32] {
+    pub fn bytes(self) -> [u8; 32] {
         self.0
     }
 }

@@ -30,6 +30,9 @@ pub(super) const ENDED_TOKENS_KEPT: Duration = Duration::from_secs(30 * 24 * 60 
 /// How often it is checked whether the credential of a live socket still holds.
 pub(super) const VALIDITY_CHECK: Duration = Duration::from_secs(2);
 
+/// How long a credential is accepted while it cannot be checked whether it still holds.
+pub(super) const VALIDITY_UNKNOWN: Duration = Duration::from_secs(60);
+
 /// The failed credentials of a source address within [`FAILURE_WINDOW`] after which it is refused.
 pub(super) const FAILURES: u32 = 10;
 /// The time over which failed credentials are counted.

@@ -9,6 +9,7 @@
 mod audit;
 mod bearer;
 mod clock;
+pub mod contract;
 mod credential_id;
 mod credentials;
 mod digest;

@@ -11,7 +11,26 @@ pub enum Source {
     Address(IpAddr),
 }
 
+/// What stands before the number of a user of this machine.
+const UNIX: &str = "unix:";
+
 impl Source {
+    /// Returns its stored form: `unix:1000`, or an address.
+    pub fn to_text(self) -> String {
+        match self {
+            Self::Unix(uid) => format!("{UNIX}{uid}"),
+            Self::Address(address) => address.to_string(),
+        }
+    }
+
+    /// Reads the stored form; `None` if the text is something else.
+    pub fn from_text(text: &str) -> Option<Self> {
+        match text.strip_prefix(UNIX) {
+            Some(uid) => Some(Self::Unix(uid.parse().ok()?)),
+            None => Some(Self::Address(text.parse().ok()?)),
+        }
+    }
+
     /// Returns what failures are counted by: an IPv4 address, or the /64 of an IPv6 address, all of
     /// which one host may have. `None` for this machine, which is not throttled.
     pub(crate) fn counted(self) -> Option<IpAddr> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::auth::{NewToken, wall_clock};
+use crate::auth::{NewToken, contract, wall_clock};
 use agent::Scopes;
 use std::{fs, os::unix::fs::PermissionsExt as _};
 use system::LocalSystem;
@@ -21,6 +21,12 @@ fn row(name: &str) -> TokenRow {
         expires: None,
     };
     new.make(wall_clock()()).unwrap().1
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_in_a_file_hold_the_contract() {
+    let directory = tempfile::tempdir().unwrap();
+    contract::tokens(&at(path(&directory)), &at(path(&directory))).await;
 }
 
 #[tokio::test]

@@ -136,6 +136,14 @@ fn to_second(time: Timestamp) -> Timestamp {
 }
 
 impl TokenRow {
+    /// The most tokens of a store.
+    pub const MOST: usize = limits::TOKENS;
+
+    /// Returns the time before which an ended token is removed when another is added.
+    pub fn kept_since(now: Timestamp) -> Timestamp {
+        now.checked_sub(limits::ENDED_TOKENS_KEPT).unwrap_or(Timestamp::MIN)
+    }
+
     /// Whether it authenticates at this time.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|expires| now < expires)
@@ -163,7 +171,7 @@ pub enum TokenStoreError {
         path: AbsPath,
     },
     /// The store has as many tokens as it takes.
-    #[error("there are {} tokens already; revoke some, they leave the file after 30 days", limits::TOKENS)]
+    #[error("there are {} tokens already; revoke some, they are removed after 30 days", limits::TOKENS)]
     TooMany,
     /// Another store, such as a database, failed.
     #[error("{0}")]

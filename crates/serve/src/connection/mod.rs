@@ -1,13 +1,16 @@
 //! A logical connection: it outlives the sockets that carry it.
 
 mod incoming;
+mod info;
 mod outgoing;
 pub(crate) mod registry;
 
+pub use info::ConnectionInfo;
 pub(crate) use outgoing::{Message, Outgoing, ResumeError};
 
 use crate::{
     application::{EndReason, Presence},
+    auth::{Source, wall_clock},
     limits::{
         DETACHED_BYTES, KEPT_BYTES, KEPT_MESSAGES, QUEUED_BYTES, QUEUED_MESSAGES, SESSION_STREAMS,
         WAITING_BYTES,
@@ -17,6 +20,7 @@ use crate::{
 use agent::Principal;
 use bytes::Bytes;
 use incoming::Incoming;
+use jiff::Timestamp;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -40,6 +44,10 @@ pub(crate) enum StreamKey {
 pub(crate) struct Connection {
     pub(crate) id: String,
     pub(crate) principal: Principal,
+    /// Where its first socket came from.
+    source: Source,
+    /// When it was opened.
+    opened: Timestamp,
     /// Whether messages are routed to session streams.
     routes: bool,
     state: Mutex<State>,
@@ -111,11 +119,13 @@ pub(crate) enum AttachError {
 
 impl Connection {
     /// Creates a connection without a reader.
-    pub(crate) fn new(id: String, principal: Principal, routes: bool) -> Arc<Self> {
+    pub(crate) fn new(id: String, principal: Principal, source: Source, routes: bool) -> Arc<Self> {
         let (presence, _) = watch::channel(Presence::Detached);
         Arc::new(Self {
             id,
             principal,
+            source,
+            opened: wall_clock()(),
             routes,
             state: Mutex::default(),
             presence,
@@ -128,6 +138,20 @@ impl Connection {
     /// Returns whether it has a socket, and changes of that.
     pub(crate) fn presence(&self) -> watch::Receiver<Presence> {
         self.presence.subscribe()
+    }
+
+    /// Describes it for an administrator; `None` once it has ended.
+    pub(crate) fn info(&self) -> Option<ConnectionInfo> {
+        let presence = *self.presence.borrow();
+        let is_open = !matches!(presence, Presence::Ended(_));
+        is_open.then(|| ConnectionInfo {
+            id: self.id.clone(),
+            principal: self.principal.clone(),
+            source: self.source,
+            is_websocket: !self.routes,
+            opened: self.opened,
+            is_attached: presence == Presence::Attached,
+        })
     }
 
     /// Returns why it has ended, if it has.

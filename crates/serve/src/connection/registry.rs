@@ -95,7 +95,7 @@ impl Registry {
     /// Opens a connection under an id of [`Registry::new_id`].
     pub(crate) fn open_as(self: &Arc<Self>, id: String, opened: Opened, routes: bool) -> Arc<Connection> {
         let Opened { principal, source, permit } = opened;
-        let connection = Connection::new(id, principal, routes);
+        let connection = Connection::new(id, principal, source, routes);
         self.lock().open.insert(connection.id.clone(), connection.clone());
         let running = self.clone().run(connection.clone(), source);
         self.tasks.spawn(async move {

@@ -1,5 +1,6 @@
 //! The HTTP side: one path for the protocol, and a few beside it.
 
+mod admin;
 mod checks;
 mod content;
 mod events;
@@ -14,6 +15,7 @@ pub use problem::Problem;
 
 use crate::{
     access::Access,
+    admin::Administration,
     auth::{Credentials, Permit, Source, Ticket, wall_clock},
     connection::Connection,
     connection::registry::{Found, Registry},
@@ -58,6 +60,8 @@ pub(crate) struct Site {
     pub(crate) open_sockets: Arc<dyn Fn() -> usize + Send + Sync>,
     /// Whether the listener offers metrics only.
     pub(crate) is_for_metrics: bool,
+    /// What answers administrators, if anything does.
+    pub(crate) administration: Option<Arc<dyn Administration>>,
 }
 
 impl Site {
@@ -112,11 +116,14 @@ impl Site {
 
 /// The refusal of a request on a connection that has ended.
 fn ended(reason: crate::EndReason) -> Problem {
-    use crate::EndReason::{Deleted, Expired, Finished, Gap, Overloaded, Revoked, SlowReader, Stopped};
+    use crate::EndReason::{
+        Deleted, Disconnected, Expired, Finished, Gap, Overloaded, Revoked, SlowReader, Stopped,
+    };
     let (word, detail) = match reason {
         Gap | SlowReader | Overloaded => {
             ("resume_gap", "messages of this connection are lost; load its sessions again")
         }
+        Disconnected => ("ended", "an administrator closed the connection; load its sessions on a new one"),
         Finished | Deleted => ("ended", "the connection was closed; initialize a new one"),
         Expired => ("ended", "the connection had no socket for too long; load its sessions again"),
         Revoked | Stopped => ("ended", "the credential of this connection is no longer valid"),
@@ -200,7 +207,8 @@ pub(crate) fn router(site: Site) -> Router {
         false => probes
             .route("/acp", any(acp))
             .route("/acp/ticket", post(ticket))
-            .route("/acp/content/{session}/{hash}", get(content::content)),
+            .route("/acp/content/{session}/{hash}", get(content::content))
+            .route("/admin/{command}", any(admin::admin)),
     };
     routes.layer(middleware::from_fn_with_state(site.clone(), check)).with_state(site)
 }

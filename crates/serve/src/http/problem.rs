@@ -48,6 +48,11 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
     }
 
+    /// What the request needs cannot be reached now.
+    pub fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
+    }
+
     /// The server has too much to do.
     pub(crate) fn overloaded(detail: impl Into<String>) -> Self {
         let wait = Some(Duration::from_secs(1));

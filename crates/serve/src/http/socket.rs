@@ -130,6 +130,7 @@ const REVOKED: Close = Close(4401, "the credential is no longer valid");
 const SILENT: Close = Close(4408, "no message in time");
 const SUPERSEDED: Close = Close(4409, "another socket resumed this connection");
 const DELETED: Close = Close(4410, "the connection was deleted");
+const DISCONNECTED: Close = Close(4410, "an administrator closed the connection");
 const SLOW: Close = Close(4413, "messages were not read in time; load the sessions again");
 const DRAIN: Close = Close(1001, "drain");
 
@@ -138,6 +139,7 @@ impl Close {
         match reason {
             EndReason::Finished => CLOSED,
             EndReason::Deleted => DELETED,
+            EndReason::Disconnected => DISCONNECTED,
             EndReason::Expired | EndReason::Gap | EndReason::SlowReader => SLOW,
             EndReason::Revoked | EndReason::Stopped => REVOKED,
             EndReason::Overloaded => OVERLOADED,
@@ -277,7 +279,9 @@ impl Carrier {
         let id = message.params.connection_id.unwrap_or_default();
         let connection = match self.site.registry.find(&id, &self.principal) {
             Found::Open(connection) => connection,
-            Found::Ended(EndReason::Finished | EndReason::Deleted) => return Err(SocketEnd::Close(DELETED)),
+            Found::Ended(EndReason::Finished | EndReason::Deleted | EndReason::Disconnected) => {
+                return Err(SocketEnd::Close(DELETED));
+            }
             Found::Ended(_) => return Err(SocketEnd::Close(SLOW)),
             Found::Unknown => return Err(SocketEnd::Close(Close(4410, "resume_unknown"))),
         };

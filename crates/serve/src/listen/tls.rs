@@ -1,16 +1,19 @@
 //! The server's certificate, which is read again when its files change.
 
 use crate::limits::CERTIFICATE_INTERVAL;
+use jiff::Timestamp;
 use rustls::{
-    ServerConfig,
+    CertificateError, Error, ServerConfig,
+    client::{WebPkiServerVerifier, danger::ServerCertVerifier as _},
     crypto::ring::default_provider,
     server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier},
     sign::CertifiedKey,
 };
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _};
 use std::{
     path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
+    time::Duration,
 };
 use tokio_rustls::TlsAcceptor;
 
@@ -24,6 +27,53 @@ pub struct CertificateFiles {
     /// The authorities of client certificates, if clients must have one.
     pub client_authorities: Option<PathBuf>,
 }
+
+impl CertificateFiles {
+    /// Reads the files, which must belong together. Returns since when and until when the
+    /// certificate is valid.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the key is that of another certificate.
+    pub fn validity(&self) -> Result<(Timestamp, Timestamp), TlsError> {
+        let pair = pair(self)?;
+        let bad = |why: String| TlsError::new(&self.certificate, why);
+        let certificate = pair.cert.first().ok_or_else(|| bad("it holds no certificate".to_owned()))?;
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(certificate.clone()).map_err(|error| bad(error.to_string()))?;
+        let provider = Arc::new(default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+            .build()
+            .map_err(|error| bad(error.to_string()))?;
+        let name = ServerName::try_from("localhost").map_err(|error| bad(error.to_string()))?;
+        // The library tells the bounds of the period to those who ask for a time outside of it.
+        let at = |seconds| {
+            let time = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+            verifier.verify_server_cert(certificate, &[], &name, &[], time).err()
+        };
+        let read = |time: UnixTime| {
+            let second = i64::try_from(time.as_secs()).ok()?;
+            Timestamp::from_second(second).ok()
+        };
+        let begins = match at(0) {
+            Some(Error::InvalidCertificate(CertificateError::NotValidYetContext { not_before, .. })) => {
+                read(not_before)
+            }
+            _ => Some(Timestamp::UNIX_EPOCH),
+        };
+        let ends = match at(FAR_FUTURE) {
+            Some(Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. })) => {
+                read(not_after)
+            }
+            Some(error) => return Err(bad(error.to_string())),
+            None => Some(Timestamp::MAX),
+        };
+        begins.zip(ends).ok_or_else(|| bad("its period of validity is out of range".to_owned()))
+    }
+}
+
+/// A time after the end of every certificate: the last second of the year 9999, which stands for no
+/// end (RFC 5280), and one more.
+const FAR_FUTURE: u64 = 253_402_300_800;
 
 /// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -131,4 +181,46 @@ fn pair(files: &CertificateFiles) -> Result<CertifiedKey, TlsError> {
     let chain = certificates(&files.certificate)?;
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| TlsError::new(&files.key, error))?;
     CertifiedKey::from_der(chain, key, &default_provider()).map_err(|error| TlsError::new(&files.key, error))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test writes files of certificates itself")]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+    use std::fs;
+
+    #[test]
+    fn the_period_of_a_certificate_is_read_and_a_foreign_key_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let (own, foreign) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
+        let mut params = CertificateParams::new(vec!["agents.example".to_owned()]).unwrap();
+        params.not_before = date_time_ymd(2020, 1, 2);
+        params.not_after = date_time_ymd(2021, 3, 4);
+        let certificate = params.self_signed(&own).unwrap();
+        let file = |name: &str, text: String| {
+            let path = directory.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let files = |key: String| CertificateFiles {
+            certificate: file("cert.pem", certificate.pem()),
+            key: file("key.pem", key),
+            client_authorities: None,
+        };
+        // It expired long ago, which is for the caller to judge.
+        let (begins, ends) = files(own.serialize_pem()).validity().unwrap();
+        assert_eq!(begins.to_string(), "2020-01-02T00:00:00Z");
+        assert_eq!(ends.to_string(), "2021-03-04T00:00:00Z");
+        let error = files(foreign.serialize_pem()).validity().unwrap_err().to_string();
+        assert!(error.contains("key.pem"), "{error}");
+        let error = files("x".to_owned()).validity().unwrap_err().to_string();
+        assert!(error.contains("key.pem"), "{error}");
+        params = CertificateParams::new(vec!["agents.example".to_owned()]).unwrap();
+        let endless = params.self_signed(&own).unwrap();
+        let certificate = file("endless.pem", endless.pem());
+        let key = file("key.pem", own.serialize_pem());
+        let files = CertificateFiles { certificate, key, client_authorities: None };
+        assert!(files.validity().unwrap().1 > "4000-01-01T00:00:00Z".parse().unwrap());
+    }
 }

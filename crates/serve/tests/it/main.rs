@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "these tests are clients of real sockets")]
 
+mod admin;
 mod application;
 // Only Linux has the loopback addresses that the cases come from.
 #[cfg(target_os = "linux")]

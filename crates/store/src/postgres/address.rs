@@ -55,10 +55,15 @@ impl Address {
 
     /// Returns a pool of connections that act as [`ROLE`].
     pub(super) fn pool(&self) -> Result<Pool, StoreError> {
+        self.pool_of(POSTGRES_POOL)
+    }
+
+    /// Returns a pool of at most `size` connections that act as [`ROLE`].
+    pub(super) fn pool_of(&self, size: usize) -> Result<Pool, StoreError> {
         let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(self.as_app(), self.tls.clone(), manager_config);
         Pool::builder(manager)
-            .max_size(POSTGRES_POOL)
+            .max_size(size)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(POSTGRES_POOL_WAIT))
             .create_timeout(Some(POSTGRES_CONNECT))

@@ -10,7 +10,7 @@ use tokio_postgres::{Client, GenericClient};
 
 /// The migration to each schema version from the one before. A released step must never change, and
 /// must leave a schema that the release before can use.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 /// The schema version that this program creates.
 pub(super) const NEWEST: i32 = MIGRATIONS.len() as i32;
 /// The oldest schema version that this program can use.

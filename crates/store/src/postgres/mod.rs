@@ -3,6 +3,7 @@
 //! Each operation is a transaction of one [scope]: row-level security shows it the sessions
 //! of its user only. An append is one statement in one round trip.
 
+mod access;
 mod address;
 mod append;
 mod blobs;
@@ -29,8 +30,10 @@ use crate::{
     changes::Prepared,
     cursor::Cursor,
     raw::{Digest, RawSession},
-    server_state::{Migrated, ServerStatus},
+    server_state::{Migrated, NodeState, ServerStatus},
 };
+pub use access::AccessTables;
+
 use address::Address;
 use agent::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
@@ -104,6 +107,16 @@ impl PostgresStore {
     /// [`StoreError::Io`] if the server cannot be reached.
     pub async fn status(url: &str) -> Result<ServerStatus, StoreError> {
         status::status(&Address::parse(url)?).await
+    }
+
+    /// Returns the processes that share a database and are alive, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] if the server cannot be reached; [`StoreError::Format`] if this program
+    /// cannot use the schema.
+    pub async fn nodes(url: &str) -> Result<Vec<NodeState>, StoreError> {
+        status::nodes(&Address::parse(url)?).await
     }
 
     /// Whether no other process can have taken a lease of this one without a takeover. A caller

@@ -5,7 +5,7 @@ use super::{
     failure::{cannot_connect, failed},
     migrate,
 };
-use crate::server_state::{ServerStatus, Setting};
+use crate::server_state::{NodeState, ServerStatus, Setting};
 use agent::StoreError;
 use tokio_postgres::Client;
 
@@ -98,4 +98,29 @@ pub(super) async fn status(address: &Address) -> Result<ServerStatus, StoreError
     }
     let supported = (migrate::OLDEST_SUPPORTED, migrate::NEWEST);
     Ok(ServerStatus { server, schema, supported, settings, nodes, problems })
+}
+
+/// Returns the processes that are registered and alive, oldest first.
+pub(super) async fn nodes(address: &Address) -> Result<Vec<NodeState>, StoreError> {
+    let client = address.connect().await.map_err(|error| cannot_connect(&error))?;
+    migrate::check(&client).await?;
+    let rows = client
+        .query(
+            "SELECT id::text, host, pid, version, address, draining, \
+             (extract(epoch FROM expires_at) * 1000)::bigint FROM tiller.nodes \
+             WHERE expires_at > clock_timestamp() ORDER BY id",
+            &[],
+        )
+        .await
+        .map_err(|error| failed(&error))?;
+    let node = |row: &tokio_postgres::Row| NodeState {
+        id: row.get(0),
+        host: row.get(1),
+        pid: u32::try_from(row.get::<_, i64>(2)).unwrap_or_default(),
+        version: row.get(3),
+        address: row.get(4),
+        is_draining: row.get(5),
+        expires: row.get(6),
+    };
+    Ok(rows.iter().map(node).collect())
 }

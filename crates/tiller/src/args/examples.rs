@@ -19,6 +19,24 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
             "tiller serve --listen tcp:127.0.0.1:7000 --behind-proxy 127.0.0.1/32",
         ],
     ),
+    ("tiller serve status", &["tiller serve status", "tiller serve status --json"]),
+    ("tiller serve sessions", &["tiller serve sessions --user ada"]),
+    (
+        "tiller serve disconnect",
+        &["tiller serve disconnect CONNECTION", "tiller serve disconnect --user ada"],
+    ),
+    ("tiller serve nodes", &["tiller serve nodes"]),
+    (
+        "tiller serve audit",
+        &[
+            "tiller serve audit --since 7d --user ada",
+            "tiller serve audit --since 2026-11-25T08:00:00Z --json",
+        ],
+    ),
+    (
+        "tiller serve check",
+        &["tiller serve check --listen tcp:0.0.0.0:7443 --tls-cert cert.pem --tls-key key.pem"],
+    ),
     ("tiller connect", &["tiller connect", "tiller connect wss://agents.example"]),
     ("tiller demo", &["tiller demo", "tiller demo --project . --prompt 'show README.md lines 1-5'"]),
     ("tiller sessions list", &["tiller sessions list --cwd . --json"]),
@@ -129,7 +147,10 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
             "tiller token create phone --user ada --json > token.json",
         ],
     ),
-    ("tiller token list", &["tiller token list --json"]),
+    (
+        "tiller token list",
+        &["tiller token list --json", "tiller token list --store postgres://tiller@db/tiller"],
+    ),
     ("tiller token revoke", &["tiller token revoke ID", "tiller token revoke ID --stop"]),
     ("tiller models", &["tiller models --json"]),
     ("tiller models refresh", &["tiller models refresh", "tiller models refresh --from models.json"]),

@@ -1,7 +1,10 @@
 //! Says what is wrong with a command line: the parser's error, in sentences that name the command.
 
 use super::words::first_word;
-use crate::answer::{Failure, Kind};
+use crate::{
+    answer::{Failure, Kind},
+    exit::Exit,
+};
 use clap::{
     Command,
     error::{ContextKind, ContextValue, ErrorKind},
@@ -9,6 +12,16 @@ use clap::{
 
 /// Translates an error of the parser `root` about these arguments.
 pub(super) fn failure(error: &clap::Error, root: &Command, arguments: &[String]) -> Failure {
+    let (name, _) = named(root, arguments);
+    let failure = explained(error, root, arguments);
+    // The commands around the server have exit codes of their own.
+    match name.split(' ').nth(1) == Some("serve") {
+        true => Failure { exit: Exit::Limit, ..failure },
+        false => failure,
+    }
+}
+
+fn explained(error: &clap::Error, root: &Command, arguments: &[String]) -> Failure {
     let (name, command) = named(root, arguments);
     let help = format!("{name} --help");
     let strings = |kind| match error.get(kind) {

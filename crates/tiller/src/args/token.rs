@@ -1,5 +1,6 @@
 //! The command line of `tiller token`.
 
+use super::StoreArgs;
 use agent::{Principal, Scope};
 use clap::Subcommand;
 use std::{str::FromStr, time::Duration};
@@ -29,11 +30,13 @@ pub(crate) enum TokenCommand {
         /// How long it is valid: a number of h, d or w, or never.
         #[arg(long, value_name = "TIME", default_value = "90d")]
         expires: Lifetime,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// List tokens, without their values.
     ///
     /// Revoked and expired tokens are listed for 30 days.
-    List,
+    List(StoreArgs),
     /// Revoke a token, and close its connections.
     ///
     /// A running server closes them within 5 seconds. Running turns go on.
@@ -43,6 +46,8 @@ pub(crate) enum TokenCommand {
         /// Stop running turns of its connections too.
         #[arg(long)]
         stop: bool,
+        #[command(flatten)]
+        store: StoreArgs,
     },
 }
 

@@ -7,7 +7,7 @@ use crate::{
 };
 use ::serve::{
     CertificateFiles, Listener, Names, Proxies,
-    auth::{TokenStore, wall_clock},
+    auth::{TokenRow, wall_clock},
 };
 use anyhow::Result;
 use std::{net::SocketAddr, path::PathBuf};
@@ -17,18 +17,34 @@ use std::{net::SocketAddr, path::PathBuf};
 pub(super) enum Place {
     Unix(PathBuf),
     Tcp(SocketAddr),
+    /// The user's own socket beside others, for administration. The server starts without it.
+    OwnSocket(PathBuf),
 }
 
-/// Returns where the server listens.
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unix(path) | Self::OwnSocket(path) => write!(f, "unix:{}", path.display()),
+            Self::Tcp(address) => write!(f, "tcp:{address}"),
+        }
+    }
+}
+
+/// Returns where the server listens: as the settings say, and on a Unix socket in any case.
 pub(super) fn places(
     settings: &ServeSettings,
     environment: &Environment,
     directories: &Directories,
 ) -> Result<Vec<Place>> {
+    let own = || own_socket(environment, directories);
     if settings.listen.is_empty() {
-        return Ok(vec![Place::Unix(own_socket(environment, directories))]);
+        return Ok(vec![Place::Unix(own())]);
     }
-    settings.listen.iter().map(|text| place(text)).collect()
+    let mut places: Vec<_> = settings.listen.iter().map(|text| place(text)).collect::<Result<_>>()?;
+    if !places.iter().any(|place| matches!(place, Place::Unix(_))) {
+        places.push(Place::OwnSocket(own()));
+    }
+    Ok(places)
 }
 
 /// Returns where the server offers its metrics over TCP, if anywhere.
@@ -36,7 +52,7 @@ pub(super) fn metrics_place(settings: &ServeSettings) -> Result<Option<Place>> {
     let Some(text) = &settings.operation().metrics_listen else { return Ok(None) };
     match place(text)? {
         tcp @ Place::Tcp(_) => Ok(Some(tcp)),
-        Place::Unix(_) => Err(refuse(format!(
+        Place::Unix(_) | Place::OwnSocket(_) => Err(refuse(format!(
             "--metrics-listen {text}: write tcp:ADDRESS:PORT; the server's own Unix socket has /metrics anyway"
         ))),
     }
@@ -67,61 +83,81 @@ fn place(text: &str) -> Result<Place> {
     }
 }
 
-/// Refuses to listen where no credential protects the server, or where one would be read by others.
-pub(super) async fn check_safety(
+/// Returns why it is not safe to listen: no credential protects the server, or one would be read by
+/// others.
+pub(super) fn dangers(
     places: &[Place],
     settings: &ServeSettings,
-    tokens: &dyn TokenStore,
+    tokens: &[TokenRow],
     has_identity_provider: bool,
-) -> Result<()> {
+) -> Vec<String> {
     let mut addresses = places.iter().filter_map(|place| match place {
         Place::Tcp(address) => Some(address),
-        Place::Unix(_) => None,
+        Place::Unix(_) | Place::OwnSocket(_) => None,
     });
-    let Some(first) = addresses.clone().next() else { return Ok(()) };
+    let mut dangers = Vec::new();
+    let Some(first) = addresses.clone().next() else { return dangers };
     let now = wall_clock()();
-    let rows = tokens.list().await?;
-    if !has_identity_provider && !rows.iter().any(|row| row.is_valid_at(now)) {
-        return Err(refuse(format!(
+    if !has_identity_provider && !tokens.iter().any(|row| row.is_valid_at(now)) {
+        dangers.push(format!(
             "not listening on tcp:{first}: there is no token, so no client could use the server and nothing would \
              protect it; run: tiller token create NAME --user USER, or set serve.oidc.issuer"
-        )));
+        ));
     }
     let exposed = addresses.find(|address| !address.ip().is_loopback());
     if let Some(address) = exposed
         && settings.tls_cert.is_none()
         && settings.behind_proxy.is_empty()
     {
-        return Err(refuse(format!(
+        dangers.push(format!(
             "not listening on tcp:{address}: tokens would cross the network without encryption; pass --tls-cert FILE \
              --tls-key FILE, or --behind-proxy CIDR if a reverse proxy speaks TLS, or listen on tcp:127.0.0.1:{}",
             address.port()
-        )));
+        ));
     }
-    Ok(())
+    dangers
 }
 
-/// Binds the listeners.
-pub(super) async fn bind(places: Vec<Place>, settings: &ServeSettings) -> Result<Vec<Listener>> {
+/// Returns the networks of reverse proxies.
+pub(super) fn proxies(settings: &ServeSettings) -> Result<Proxies> {
     let networks = settings.behind_proxy.iter().map(|text| {
         text.parse().map_err(|_| {
             refuse(format!("--behind-proxy {text}: write a network in CIDR notation, such as 10.0.0.0/8"))
         })
     });
-    let proxies = Proxies(networks.collect::<Result<_>>()?);
-    let certificate = match (&settings.tls_cert, &settings.tls_key) {
-        (Some(certificate), Some(key)) => Some(CertificateFiles {
+    Ok(Proxies(networks.collect::<Result<_>>()?))
+}
+
+/// Returns the files of the certificate, if there is one.
+pub(super) fn certificate(settings: &ServeSettings) -> Result<Option<CertificateFiles>> {
+    match (&settings.tls_cert, &settings.tls_key) {
+        (Some(certificate), Some(key)) => Ok(Some(CertificateFiles {
             certificate: certificate.into(),
             key: key.into(),
             client_authorities: None,
-        }),
-        (None, None) => None,
-        _ => return Err(refuse("serve.tls_cert and serve.tls_key belong together; set both".to_owned())),
-    };
+        })),
+        (None, None) => Ok(None),
+        _ => Err(refuse("serve.tls_cert and serve.tls_key belong together; set both".to_owned())),
+    }
+}
+
+/// Binds the listeners.
+pub(super) async fn bind(places: Vec<Place>, settings: &ServeSettings) -> Result<Vec<Listener>> {
+    let proxies = proxies(settings)?;
+    let certificate = certificate(settings)?;
     let mut bound = Vec::new();
     for place in places {
         bound.push(match place {
             Place::Unix(path) => Listener::unix(path).await?,
+            Place::OwnSocket(path) => match Listener::unix(path).await {
+                Ok(listener) => listener,
+                Err(error) => {
+                    tracing::warn!(
+                        "the server cannot be administered: {error}; pass --listen unix:PATH for a socket of its own"
+                    );
+                    continue;
+                }
+            },
             Place::Tcp(address) => {
                 let hosts = settings.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
                 let names = Names { hosts: Some(hosts), origins: settings.origins.clone() };

@@ -1,34 +1,33 @@
 //! `tiller serve` and `tiller connect`: the protocol over sockets.
 
+pub(crate) mod admin;
 mod application;
 mod connect;
 mod listeners;
 mod oidc;
+mod steward;
+pub(crate) mod stores;
 mod users;
 
 pub(crate) use connect::connect;
 
 use application::ServedProtocol;
+use steward::Steward;
 use users::Users;
 
 use crate::{
-    directories::{audit_directory, tokens_file},
-    environment::Environment,
-    exit::Exit,
-    failure::usage,
-    limits,
-    options::Options,
-    settings::Settings,
-    signals, streams, wiring,
+    directories::sessions_file, environment::Environment, exit::Exit, failure::usage, limits,
+    options::Options, settings::Settings, signals, streams, wiring,
 };
 use ::serve::{
     Access, Load, Metrics, Operators, Probes, ServeOptions, Server,
-    auth::{Audit, Credentials, FileAudit, FileTokens, Quotas, TokenStore, wall_clock},
+    auth::{Credentials, Quotas, wall_clock},
 };
 use agent::{Principal, Scope, SessionStore};
 use anyhow::{Context as _, Result};
 use futures::FutureExt as _;
 use std::{io::Write as _, sync::Arc};
+use store::StoreAddress;
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
@@ -38,27 +37,32 @@ pub(crate) struct Place {
     pub(crate) options: Options,
     pub(crate) environment: Environment,
     pub(crate) cwd: AbsPath,
+    /// The store, if it is not the file of this machine.
+    pub(crate) store: Option<StoreAddress>,
 }
 
 /// Serves clients over a store until a signal ends the server in order.
 pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<Exit> {
     let Place { options, environment, .. } = &place;
-    let file = tokens_file(&options.directories.data);
-    let tokens: Arc<dyn TokenStore> =
-        Arc::new(FileTokens::new(wiring::local_system(options), wall_clock(), file));
-    let places = listeners::places(&options.serve, environment, &options.directories)?;
+    let (system, directories) = (wiring::local_system(options), &options.directories);
+    let stores::AccessStores { tokens, audit, .. } =
+        stores::open(system, directories, place.store.as_ref()).await?;
+    let places = listeners::places(&options.serve, environment, directories)?;
     let identities = oidc::verifier(options.serve.oidc(), wall_clock())?;
     let metrics_place = listeners::metrics_place(&options.serve)?;
     let all: Vec<_> = places.iter().chain(&metrics_place).cloned().collect();
-    listeners::check_safety(&all, &options.serve, &*tokens, identities.is_some()).await?;
+    let rows = tokens.list().await?;
+    if let Some(danger) =
+        listeners::dangers(&all, &options.serve, &rows, identities.is_some()).into_iter().next()
+    {
+        return Err(refuse(danger));
+    }
     let listeners = listeners::bind(places, &options.serve).await?;
     let metrics_listeners = listeners::bind(metrics_place.into_iter().collect(), &options.serve).await?;
-    let mut credentials = Credentials::new(tokens, wall_clock());
+    let mut credentials = Credentials::new(tokens.clone(), wall_clock());
     if let Some(identities) = identities {
         credentials = credentials.with_verifier(Arc::new(identities));
     }
-    let audit: Arc<dyn Audit> =
-        Arc::new(FileAudit::new(wiring::local_system(options), audit_directory(&options.directories.data)));
     let operation = options.serve.operation();
     let quotas = Quotas::new(operation.user.clone(), operation.tenant.clone());
     let access =
@@ -77,11 +81,21 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
         unix_users: options.serve.unix_users.clone(),
         ..ServeOptions::default()
     };
+    let own_file = || StoreAddress::Sqlite(sessions_file(&directories.data).as_std().to_owned());
+    let address = place.store.clone().unwrap_or_else(own_file);
     let users = Arc::new(Users::new(place, store, operators));
+    let steward = Steward {
+        users: users.clone(),
+        tokens,
+        store: address,
+        listeners: listeners.iter().map(::serve::Listener::place).collect(),
+        started: wall_clock()(),
+    };
     let server = Server::new(Arc::new(ServedProtocol(users.clone())), access, serve_options)
         .context("the operating system has no random bytes")?
         .with_load(load)
-        .with_metrics(metrics);
+        .with_metrics(metrics)
+        .administered(Arc::new(steward));
     for listener in listeners {
         writeln!(streams::stderr(), "listening on {}", listener.place())?;
         server.listen(listener);

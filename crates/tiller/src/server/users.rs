@@ -10,7 +10,7 @@ use crate::{
 };
 use ::serve::{Operators, auth::Source};
 use acp::{AcpOptions, ClientTools};
-use agent::{Owner, Principal, Runtime, SessionStore, scoped};
+use agent::{Owner, Principal, Runtime, SessionHandle, SessionStore, scoped};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -62,6 +62,21 @@ impl Users {
         self.place.options.serve.turns_go_on
     }
 
+    /// Returns the number of users with a runtime.
+    pub(super) fn count(&self) -> usize {
+        self.open().len()
+    }
+
+    /// Returns the open sessions with their users; `None` is the user who runs the server.
+    pub(super) fn open_sessions(&self) -> Vec<(Option<Owner>, SessionHandle)> {
+        let users: Vec<_> = self.open().iter().map(|(owner, user)| (owner.clone(), user.clone())).collect();
+        let sessions = users.into_iter().map(|(owner, user)| {
+            let open = user.app.runtime.open_sessions().into_iter();
+            open.map(move |session| (owner.clone(), session))
+        });
+        sessions.flatten().collect()
+    }
+
     /// Closes every session of every user.
     pub(super) async fn shutdown(&self) {
         let users: Vec<_> = self.open().values().cloned().collect();
@@ -69,7 +84,7 @@ impl Users {
     }
 
     fn open_user(&self, owner: Option<&Owner>) -> User {
-        let Place { settings, options, environment, cwd } = &self.place;
+        let Place { settings, options, environment, cwd, .. } = &self.place;
         let store = match owner {
             Some(owner) => scoped(&self.store, owner),
             None => self.store.clone(),

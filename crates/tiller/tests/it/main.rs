@@ -6,6 +6,7 @@
     reason = "tests start the real program and look at real files; a helper that fails fails its test"
 )]
 
+mod administration;
 mod agent;
 mod answers;
 mod child;

@@ -80,7 +80,7 @@ fn create(home: &Home, args: &[&str]) -> Value {
 fn a_server_on_tcp_needs_a_credential_and_lets_in_who_has_one() {
     let home = Home::new();
     let refused = home.run(&["serve", "--listen", "tcp:127.0.0.1:0"]);
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("tiller token create"), "{}", stderr(&refused));
     assert_eq!(stdout(&refused), "");
 

@@ -35,6 +35,11 @@ impl Server {
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, place: place.expect("it prints where it listens") }
     }
+
+    /// Returns where it listens.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
 }
 
 impl Drop for Server {

@@ -116,7 +116,7 @@ async fn blocking<T: Send + 'static>(
 #[expect(clippy::disallowed_methods, reason = "tests prepare and read real files")]
 mod tests {
     use super::*;
-    use crate::auth::{AuditEvent, Source};
+    use crate::auth::{AuditEvent, Source, contract};
     use agent::Principal;
     use std::{fs, os::unix::fs::PermissionsExt as _};
     use system::LocalSystem;
@@ -168,6 +168,12 @@ mod tests {
         assert_eq!(since("2026-01-01T00:00:00Z").await.unwrap().records, records);
         assert_eq!(since("2026-11-01T00:00:00Z").await.unwrap().records, records[1..]);
         assert_eq!(since("2026-11-01T00:00:01Z").await.unwrap().records, records[2..]);
+    }
+
+    #[tokio::test]
+    async fn the_audit_in_files_holds_the_contract() {
+        let directory = tempfile::tempdir().unwrap();
+        contract::audit(&audit(&directory), &audit(&directory)).await;
     }
 
     #[test]

@@ -8,9 +8,6 @@ use serde::{Deserialize, Serialize};
 /// The version of the format.
 const VERSION: u32 = 1;
 
-/// What stands before the number of a user of this machine.
-const UNIX: &str = "unix:";
-
 /// The form of a line.
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -46,10 +43,7 @@ pub(super) fn written(record: AuditRecord) -> Vec<u8> {
         tenant: bounded(tenant),
         user: bounded(user),
         credential: bounded(credential),
-        source: source.map(|source| match source {
-            Source::Unix(uid) => format!("{UNIX}{uid}"),
-            Source::Address(address) => address.to_string(),
-        }),
+        source: source.map(Source::to_text),
         session: bounded(session),
         request: bounded(request),
         about: bounded(about),
@@ -68,12 +62,9 @@ pub(super) fn read(line: &[u8]) -> Option<AuditRecord> {
     };
     let source = match line.source {
         None => None,
-        Some(text) => Some(match text.strip_prefix(UNIX) {
-            Some(uid) => Source::Unix(uid.parse().ok()?),
-            None => Source::Address(text.parse().ok()?),
-        }),
+        Some(text) => Some(Source::from_text(&text)?),
     };
-    let what = AuditEvent::ALL.into_iter().find(|event| event.name() == line.what)?;
+    let what = AuditEvent::named(&line.what)?;
     let known = line.v == VERSION;
     known.then_some(AuditRecord {
         at: line.at.parse::<Timestamp>().ok()?,
@@ -87,7 +78,7 @@ pub(super) fn read(line: &[u8]) -> Option<AuditRecord> {
 }
 
 /// Cuts an id that a client chose.
-fn bounded(mut text: String) -> String {
+pub(super) fn bounded(mut text: String) -> String {
     text.truncate(agent::floor_char_boundary(&text, limits::AUDIT_TEXT_BYTES));
     text
 }

@@ -5,7 +5,7 @@ mod line;
 
 pub use file::{AuditReport, FileAudit};
 
-use super::Source;
+use super::{Source, limits};
 use agent::Principal;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -53,6 +53,11 @@ impl AuditEvent {
         Self::Administered,
         Self::Migrated,
     ];
+
+    /// Returns the event with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.name() == name)
+    }
 
     /// Returns its name, as in the file.
     pub fn name(self) -> &'static str {
@@ -129,6 +134,16 @@ impl From<&Principal> for AuditedPrincipal {
 }
 
 impl AuditRecord {
+    /// The most records that are read at once.
+    pub const MOST: usize = limits::AUDIT_RECORDS;
+
+    /// Cuts the texts that a client chose, as they are stored.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        let cut = |text: Option<String>| text.map(line::bounded);
+        Self { session: cut(self.session), request: cut(self.request), about: cut(self.about), ..self }
+    }
+
     /// Begins a record of something that a principal did.
     pub fn new(at: Timestamp, what: AuditEvent, who: Option<&Principal>) -> Self {
         let who = who.map(AuditedPrincipal::from);

@@ -296,9 +296,9 @@ fn download(unpacked: &Path) -> Result<(), String> {
     fs::rename(&parts, unpacked).map_err(|error| error.to_string())
 }
 
-/// The directory for files of tests, below the target directory.
+/// The directory for files of tests: below the target directory, which unit tests do not know.
 fn target() -> PathBuf {
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let directory = option_env!("CARGO_TARGET_TMPDIR").map_or_else(env::temp_dir, PathBuf::from);
     fs::create_dir_all(&directory).unwrap();
     directory
 }

@@ -1,0 +1,158 @@
+//! Answers the requests of administrators in the running server.
+
+use super::{
+    admin::rows::{
+        ConnectionRow, Disconnected, ExpiringToken, Load, NodeList, NodeRow, OpenSession, OpenSessions,
+        ServerStatus,
+    },
+    users::Users,
+};
+use crate::{answer::rfc3339, limits::EXPIRES_SOON};
+use ::serve::{
+    Problem,
+    admin::{AdminRequest, Administration, ConnectionInfo, Node, Selection},
+    auth::{TokenStore, wall_clock},
+};
+use agent::SessionHandle;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+use store::StoreAddress;
+
+/// What a running server tells its administrators.
+pub(super) struct Steward {
+    pub(super) users: Arc<Users>,
+    pub(super) tokens: Arc<dyn TokenStore>,
+    pub(super) store: StoreAddress,
+    pub(super) listeners: Vec<String>,
+    pub(super) started: Timestamp,
+}
+
+#[async_trait]
+impl Administration for Steward {
+    async fn answer(&self, node: &Node, request: AdminRequest) -> Result<Value, Problem> {
+        match (request.command.as_str(), request.changes) {
+            ("status", false) => object(self.status(node).await),
+            ("sessions", false) => object(self.sessions()),
+            ("nodes", false) => object(self.nodes(node).await?),
+            ("disconnect", true) => object(disconnect(node, &request.params)?),
+            _ => Err(request.unknown()),
+        }
+    }
+}
+
+impl Steward {
+    async fn status(&self, node: &Node) -> ServerStatus {
+        let now = wall_clock()();
+        let open = self.users.open_sessions();
+        // A store that cannot be read is in the log already, and none of its tokens is accepted.
+        let tokens = self.tokens.list().await.unwrap_or_default();
+        let soon = tokens.into_iter().filter(|row| row.is_valid_at(now)).filter_map(|row| {
+            let expires = row.expires?;
+            let is_soon = now.checked_add(EXPIRES_SOON).is_ok_and(|soon| expires < soon);
+            let expires = expires.to_string();
+            is_soon.then_some(ExpiringToken { id: row.id, name: row.name, user: row.user, expires })
+        });
+        ServerStatus {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            started: rfc3339(self.started.as_millisecond()),
+            uptime_seconds: u64::try_from(now.duration_since(self.started).as_secs()).unwrap_or_default(),
+            listeners: self.listeners.clone(),
+            connections: node.connections().into_iter().map(row).collect(),
+            load: Load {
+                users: self.users.count(),
+                open_sessions: open.len(),
+                running_turns: open.iter().filter(|(_, session)| session.state().busy).count(),
+            },
+            store: self.store.to_string(),
+            draining: node.is_draining(),
+            expiring_tokens: soon.collect(),
+        }
+    }
+
+    fn sessions(&self) -> OpenSessions {
+        let mut open = self.users.open_sessions();
+        open.sort_by(|(_, a), (_, b)| (a.opened(), a.id()).cmp(&(b.opened(), b.id())));
+        let sessions = open.into_iter().map(|(owner, session)| {
+            let (tenant, user) = owner.map_or((None, None), |owner| (Some(owner.tenant), Some(owner.user)));
+            OpenSession {
+                session_id: session.id().to_string(),
+                tenant,
+                user,
+                state: state(&session).to_owned(),
+                clients: session.clients(),
+                since: rfc3339(session.opened()),
+            }
+        });
+        OpenSessions { sessions: sessions.collect() }
+    }
+
+    async fn nodes(&self, node: &Node) -> Result<NodeList, Problem> {
+        let StoreAddress::Postgres(url) = &self.store else {
+            let own = NodeRow {
+                id: None,
+                host: None,
+                pid: std::process::id(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                address: None,
+                draining: node.is_draining(),
+                expires: None,
+            };
+            return Ok(NodeList { nodes: vec![own] });
+        };
+        let nodes = store::server::nodes(url).await.map_err(|error| unavailable(&error))?;
+        let nodes = nodes.into_iter().map(|node| NodeRow {
+            id: Some(node.id),
+            host: Some(node.host),
+            pid: node.pid,
+            version: node.version,
+            address: node.address,
+            draining: node.is_draining,
+            expires: Some(rfc3339(node.expires)),
+        });
+        Ok(NodeList { nodes: nodes.collect() })
+    }
+}
+
+fn disconnect(node: &Node, params: &Value) -> Result<Disconnected, Problem> {
+    let text = |name: &str| params[name].as_str().map(str::to_owned);
+    let which = match (text("connection"), text("user")) {
+        (Some(connection), None) => Selection::Connection(connection),
+        (None, Some(user)) => Selection::User { tenant: text("tenant"), user },
+        _ => return Err(AdminRequest::invalid("name a connection, or a user")),
+    };
+    Ok(Disconnected { disconnected: node.disconnect(&which).into_iter().map(row).collect() })
+}
+
+fn row(info: ConnectionInfo) -> ConnectionRow {
+    let ConnectionInfo { id, principal, source, is_websocket, opened, is_attached } = info;
+    ConnectionRow {
+        connection: id,
+        tenant: principal.tenant,
+        user: principal.user,
+        credential: principal.credential,
+        transport: if is_websocket { "websocket" } else { "http" }.to_owned(),
+        source: source.to_string(),
+        since: rfc3339(opened.as_millisecond()),
+        attached: is_attached,
+    }
+}
+
+fn state(session: &SessionHandle) -> &'static str {
+    match (session.is_asking(), session.state().busy) {
+        (true, _) => "requires_action",
+        (false, true) => "running",
+        (false, false) => "idle",
+    }
+}
+
+fn object(answer: impl Serialize) -> Result<Value, Problem> {
+    serde_json::to_value(answer).map_err(|error| unavailable(&error))
+}
+
+fn unavailable(error: &dyn std::fmt::Display) -> Problem {
+    Problem::unavailable(error.to_string())
+}
