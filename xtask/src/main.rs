@@ -24,6 +24,7 @@ mod process;
 mod reference;
 mod relative;
 mod second_opinion;
+mod serve_ci;
 mod site;
 mod soak;
 mod tidy;
@@ -45,6 +46,7 @@ usage: cargo xtask COMMAND
   clients  clients that others wrote against the debug binary: a part of ci [--write] [--only NAME] [--binary PATH]
   clumsy   malformed calls of models on every wire, and what comes of each, as a table
   soak     2,000 prompts over 50 sessions with random cancels, and 200 kills of the program at random moments
+  serve-ci  the tests of the server, and five minutes of random faults of three nodes with 198 sessions
   faults   every operation fails once, and 300 kills of the debug binary [--points N] [--seed S] [--binary PATH] [--only NAME]
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
   wall     attacks on the debug binary, and what it asks about everyday commands [--family NAME] [--only NAME] [--quick] [--self-test]
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         ["cross", targets @ ..] => cross::run(targets),
         ["clumsy"] => clumsy::run(),
         ["soak"] => soak::run(),
+        ["serve-ci"] => serve_ci::run(),
         ["faults", options @ ..] => faults::run(options),
         ["wall", options @ ..] => wall::run(options),
         ["eval", options @ ..] => eval::run(options),

@@ -123,6 +123,7 @@ pub use sources::{
     Mention, Offer, Refused, SessionScope, SkillSummary, SourceNotice, ToolProvider, ToolProviders,
     ToolSource,
 };
+pub use store::life::LeaseLife;
 pub use store::memories::{
     Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery,
     MemoryScope, MemoryTimes, NewMemory, NotAMemoryId, PINNED_WEIGHT, Stored, memory_keys,

@@ -193,6 +193,8 @@ pub(crate) const BRANCH_BYTES: u64 = 4 * 1024;
 /// Timeout of a store operation; a timed-out operation counts as failed, and the log is reloaded
 /// before the next turn.
 pub(crate) const STORE_WAIT: Duration = Duration::from_secs(30);
+/// The pause between two looks at background commands while the session's lease is unconfirmed.
+pub(crate) const UNCONFIRMED_STEP: Duration = Duration::from_secs(1);
 /// Timeout for obtaining a model before a request.
 pub(crate) const MODEL_WAIT: Duration = Duration::from_secs(60);
 /// How long a responding model may stay silent, if it does not monitor that itself.

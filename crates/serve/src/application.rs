@@ -42,6 +42,8 @@ pub struct Carried {
     pub principal: Principal,
     /// Where its first socket came from.
     pub source: Source,
+    /// Whether another node forwards it, for a client of its own.
+    pub is_forwarded: bool,
     /// The client's messages, one a line. It ends when the connection ends, not when a socket does.
     pub reader: DuplexStream,
     /// The messages to the client, one a line.

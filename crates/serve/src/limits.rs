@@ -137,3 +137,19 @@ pub(crate) const LOOP_STANDS_STILL: Duration = Duration::from_secs(5);
 pub(crate) const READY_KEPT: Duration = Duration::from_secs(1);
 /// Time for the store to answer probes.
 pub(crate) const READY_WAIT: Duration = Duration::from_secs(2);
+
+/// The interval between two looks at which nodes are alive.
+pub(crate) const NODES_INTERVAL: Duration = Duration::from_secs(2);
+/// How long a session is looked for that no node answers for. Longer than the life of a node that
+/// died while it held the session, and shorter than an editor's patience.
+pub(crate) const HOP_GIVE_UP: Duration = Duration::from_secs(90);
+/// The longest pause between two attempts to reach the node of a session.
+pub(crate) const HOP_RETRY_MOST: Duration = Duration::from_secs(1);
+/// How long the hops of a client that is gone may take to end.
+pub(crate) const HOP_END_WAIT: Duration = Duration::from_secs(5);
+/// How long another node may take to open a session that goes on there without a client.
+pub(crate) const HAND_OVER_WAIT: Duration = Duration::from_secs(10);
+/// The interval between two looks at whether clients of a node that drains still wait.
+pub(crate) const DRAIN_STEP: Duration = Duration::from_millis(100);
+/// How long a node that drains waits for its turns, and then for its clients' answers.
+pub const DRAIN: Duration = Duration::from_secs(60);

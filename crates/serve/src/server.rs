@@ -4,15 +4,18 @@ use crate::{
     access::Access,
     admin::Administration,
     application::Application,
+    auth::Source,
     connection::registry::Registry,
-    http::{Names, Site},
+    http::{Arrival, Measured, Names, Site, router},
     limits::{RESUME_GRACE, SOCKETS, SWEEP_INTERVAL},
     listen::{Acceptor, Listener},
     load::Load,
+    nodes::{Drain, Forwarding, NodeOptions},
     telemetry::Metrics,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{sync::Arc, time::Duration};
+use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 
 /// The options of a server.
@@ -36,6 +39,26 @@ impl Default for ServeOptions {
 pub struct Server {
     acceptor: Arc<Acceptor>,
     site: Site,
+    /// The way to other nodes, if there are any.
+    nodes: Option<Arc<Forwarding>>,
+}
+
+/// The way into a server for connections that it forwards to itself.
+struct Entry {
+    acceptor: Arc<Acceptor>,
+    site: Site,
+}
+
+impl Entry {
+    /// Serves a socket on which this process is its own client, until it ends.
+    fn serve_forwarded(&self, stream: DuplexStream) {
+        let arrival = Arrival {
+            from_node: true,
+            ..Arrival::new(Source::Address(std::net::Ipv4Addr::LOCALHOST.into()), None, false)
+        };
+        let (acceptor, routes) = (self.acceptor.clone(), router(self.site.clone()));
+        self.acceptor.tasks.spawn(async move { acceptor.serve(stream, arrival, routes, None).await });
+    }
 }
 
 impl Server {
@@ -47,6 +70,37 @@ impl Server {
         application: Arc<dyn Application>,
         access: Access,
         options: ServeOptions,
+    ) -> Result<Self, getrandom::Error> {
+        Self::build(application, access, options, CancellationToken::new())
+    }
+
+    /// Creates a server that is one of several nodes, and listens nowhere yet.
+    ///
+    /// # Errors
+    /// If the operating system has no random bytes.
+    pub fn of_nodes(
+        application: Arc<dyn Application>,
+        access: Access,
+        options: ServeOptions,
+        nodes: NodeOptions,
+    ) -> Result<Self, getrandom::Error> {
+        let draining = CancellationToken::new();
+        let forwarding = Arc::new(Forwarding::new(application, nodes, draining.clone()));
+        let mut server = Self::build(forwarding.clone(), access, options, draining)?;
+        server.nodes = Some(forwarding);
+        Ok(server)
+    }
+
+    /// Returns what moves the work of this node to the others; `None` if there are none.
+    pub fn drain(&self) -> Option<Drain> {
+        self.nodes.as_ref().map(|nodes| nodes.drain(self.site.clone()))
+    }
+
+    fn build(
+        application: Arc<dyn Application>,
+        access: Access,
+        options: ServeOptions,
+        draining: CancellationToken,
     ) -> Result<Self, getrandom::Error> {
         let mut random = [0; 6];
         getrandom::fill(&mut random)?;
@@ -60,14 +114,16 @@ impl Server {
             names: Arc::default(),
             unparsed: Site::unparsed(),
             incarnation: URL_SAFE_NO_PAD.encode(random).into(),
-            draining: CancellationToken::new(),
+            draining,
             load: Load::default(),
-            metrics: None,
-            open_sockets: Arc::new(move || most.saturating_sub(sockets.available_permits())),
+            measured: Measured {
+                metrics: None,
+                open_sockets: Arc::new(move || most.saturating_sub(sockets.available_permits())),
+            },
             is_for_metrics: false,
             administration: None,
         };
-        Ok(Self { acceptor, site })
+        Ok(Self { acceptor, site, nodes: None })
     }
 
     /// Refuses new connections while a node has too much to do. The server watches the load while
@@ -82,7 +138,7 @@ impl Server {
     /// [`Server::listen_for_metrics`]. Call it before [`Server::listen`].
     #[must_use]
     pub fn with_metrics(mut self, metrics: Metrics) -> Self {
-        self.site.metrics = Some(metrics);
+        self.site.measured.metrics = Some(metrics);
         self
     }
 
@@ -111,6 +167,10 @@ impl Server {
     /// Serves until `stop` is cancelled. Then new connections are refused, the application settles,
     /// the last messages are sent, and sockets are closed.
     pub async fn run(&self, stop: CancellationToken) {
+        if let Some(nodes) = &self.nodes {
+            let entry = Entry { acceptor: self.acceptor.clone(), site: self.site.clone() };
+            nodes.enter_by(Box::new(move |stream| entry.serve_forwarded(stream)));
+        }
         let sweeping = async {
             loop {
                 tokio::time::sleep(SWEEP_INTERVAL).await;
@@ -118,8 +178,14 @@ impl Server {
                 self.site.access.sweep();
             }
         };
+        let following = async {
+            match &self.nodes {
+                Some(nodes) => nodes.follow_nodes().await,
+                None => std::future::pending().await,
+            }
+        };
         let serving = async {
-            stop.run_until_cancelled(sweeping).await;
+            stop.run_until_cancelled(futures::future::join(sweeping, following)).await;
             self.site.draining.cancel();
             self.site.registry.stop().await;
             self.acceptor.closing.cancel();
@@ -136,11 +202,11 @@ impl Server {
     pub fn serve_socket(
         &self,
         stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
-        source: crate::auth::Source,
+        source: Source,
     ) {
         let Ok(permit) = self.acceptor.sockets.clone().try_acquire_owned() else { return };
-        let arrival = crate::http::Arrival::new(source, None, false);
-        let (acceptor, routes) = (self.acceptor.clone(), crate::http::router(self.site.clone()));
-        self.acceptor.tasks.spawn(async move { acceptor.serve(stream, arrival, routes, permit).await });
+        let arrival = Arrival::new(source, None, false);
+        let (acceptor, routes) = (self.acceptor.clone(), router(self.site.clone()));
+        self.acceptor.tasks.spawn(async move { acceptor.serve(stream, arrival, routes, Some(permit)).await });
     }
 }

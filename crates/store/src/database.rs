@@ -2,6 +2,7 @@
 
 use crate::{
     SqliteStore,
+    nodes::Nodes,
     raw::{Digest, RawSession},
 };
 use agent::{Lease, Owner, SessionId, SessionStore, StoreError};
@@ -92,6 +93,15 @@ impl Database {
             Self::Sqlite(store) => Arc::new(store),
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => Arc::new(store),
+        }
+    }
+
+    /// Returns the nodes that share the database; `None` for a file.
+    pub fn nodes(&self) -> Option<Arc<dyn Nodes>> {
+        match self {
+            Self::Sqlite(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => Some(store.cluster()),
         }
     }
 

@@ -22,6 +22,7 @@ mod database;
 pub mod exported;
 mod limits;
 mod memory_rows;
+pub mod nodes;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod raw;

@@ -82,6 +82,9 @@ pub(crate) const NODE_LIFE: Duration = Duration::from_secs(20);
 /// [`NODE_LIFE`], so that it stops before another one may begin.
 #[cfg(feature = "postgres")]
 pub(crate) const NODE_SELF_LIFE: Duration = Duration::from_secs(17);
+/// The longest pause between two looks at whether a node is still certain of its leases.
+#[cfg(feature = "postgres")]
+pub(crate) const LIFE_STEP: Duration = Duration::from_millis(500);
 /// How long the end of a process waits for the database to hear of it.
 #[cfg(feature = "postgres")]
 pub(crate) const FAREWELL_WAIT: Duration = Duration::from_millis(500);

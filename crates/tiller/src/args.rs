@@ -108,7 +108,7 @@ pub(crate) enum Command {
     ///
     /// Without --listen, it listens on a Unix socket that only you can reach, and `tiller connect`
     /// finds it by itself.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Connect an editor to a server; editors start this command.
     ///
     /// The messages are on stdin and stdout. When the connection breaks, it is made again, and no

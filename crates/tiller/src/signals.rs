@@ -14,8 +14,9 @@ use std::{
     io,
     sync::{
         LazyLock, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -28,6 +29,9 @@ static FIRST: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| watch::Se
 
 /// Whether the current command has an orderly shutdown, which may take a while.
 static HAS_ORDERLY_SHUTDOWN: AtomicBool = AtomicBool::new(false);
+
+/// How long the orderly shutdown of the current command may take at least, in seconds.
+static ORDERLY_SECONDS: AtomicU64 = AtomicU64::new(0);
 
 /// The callback that runs before an immediate exit.
 static BEFORE_EXIT: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
@@ -88,6 +92,12 @@ pub(crate) async fn next_to_drop() -> Exit {
 /// [`limits::ORDERLY_SHUTDOWN`]. Before this call, a signal drops the command.
 pub(crate) fn end_in_order() {
     HAS_ORDERLY_SHUTDOWN.store(true, Ordering::Relaxed);
+}
+
+/// Gives the current command more time to end in order.
+pub(crate) fn end_in_order_within(time: Duration) {
+    ORDERLY_SECONDS.store(time.as_secs(), Ordering::Relaxed);
+    end_in_order();
 }
 
 /// Sets the callback that runs before an immediate exit, until the guard is dropped. There is one
@@ -157,7 +167,7 @@ async fn watch(mut taken: SignalStreams) {
     FIRST.send_replace(Some(exit));
     streams::limit_last_writes();
     let most = match HAS_ORDERLY_SHUTDOWN.load(Ordering::Relaxed) {
-        true => limits::ORDERLY_SHUTDOWN,
+        true => Duration::from_secs(ORDERLY_SECONDS.load(Ordering::Relaxed)).max(limits::ORDERLY_SHUTDOWN),
         false => limits::IMMEDIATE_SHUTDOWN,
     };
     tokio::select! {

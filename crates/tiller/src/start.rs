@@ -69,7 +69,7 @@ pub(crate) fn run() -> Result<Exit> {
         return console.fail(error);
     }
     let reader = match &cli.command {
-        Some(Command::Serve(ServeArgs { command: Some(_), .. })) => logging::Reader::Terminal,
+        Some(Command::Serve(args)) if args.command.is_some() => logging::Reader::Terminal,
         Some(Command::Acp(_) | Command::Serve(_) | Command::Connect(_)) => logging::Reader::Log,
         _ => logging::Reader::Terminal,
     };
@@ -81,7 +81,7 @@ pub(crate) fn run() -> Result<Exit> {
     // does not wait for one round over all busy sessions.
     let mut builder = match &cli.command {
         // A server computes for many: TLS, frames and the events of all users.
-        Some(Command::Serve(ServeArgs { command: None, .. })) => tokio::runtime::Builder::new_multi_thread(),
+        Some(Command::Serve(args)) if args.command.is_none() => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = builder
@@ -107,7 +107,7 @@ pub(crate) fn run() -> Result<Exit> {
 async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Result<Exit> {
     match cli.command {
         Some(Command::Acp(args)) => acp(args, console, environment).await,
-        Some(Command::Serve(args)) => serve(args, console, environment).await,
+        Some(Command::Serve(args)) => serve(*args, console, environment).await,
         Some(Command::Connect(args)) => {
             let Machine { system, directories, cwd } = machine(environment)?;
             server::connect(args, environment, &directories, system, &cwd).await
@@ -334,9 +334,9 @@ async fn start_server(session: SessionArgs, place: ServePlace, environment: &Env
     let Resolved { settings, mut options, cwd, .. } =
         resolve_settings(environment, flags(&session, PromptFlags::default(), None)?).await?;
     let address = apply(place, &mut options, &cwd);
-    let store = wiring::session_store(&options, address.as_ref()).await?;
+    let (store, nodes) = wiring::session_store(&options, address.as_ref()).await?;
     let place = server::Place { settings, options, environment: environment.clone(), cwd, store: address };
-    server::serve(place, store).await
+    server::serve(place, store, nodes).await
 }
 
 async fn check_server(place: ServePlace, console: &Console, environment: &Environment) -> Result<Exit> {
@@ -354,7 +354,7 @@ async fn check_server(place: ServePlace, console: &Console, environment: &Enviro
 
 /// Applies the options of the command line to the settings, and returns the address of the store.
 fn apply(place: ServePlace, options: &mut Options, cwd: &AbsPath) -> Option<StoreAddress> {
-    let ServePlace { store, listen, tls_cert, tls_key, behind_proxy, metrics_listen } = place;
+    let ServePlace { store, listen, tls_cert, tls_key, behind_proxy, metrics_listen, node } = place;
     let text = |path: PathBuf| cwd.join(path.to_string_lossy()).to_string();
     let serve = &mut options.serve;
     if !listen.is_empty() {
@@ -369,6 +369,12 @@ fn apply(place: ServePlace, options: &mut Options, cwd: &AbsPath) -> Option<Stor
     if let (Some(certificate), Some(key)) = (tls_cert, tls_key) {
         (serve.tls_cert, serve.tls_key) = (Some(text(certificate)), Some(text(key)));
     }
+    let nodes = serve.nodes_mut();
+    nodes.listen = node.node_listen.or(nodes.listen.take());
+    nodes.address = node.node_address.or(nodes.address.take());
+    nodes.cert = node.node_cert.map(text).or(nodes.cert.take());
+    nodes.key = node.node_key.map(text).or(nodes.key.take());
+    nodes.ca = node.node_ca.map(text).or(nodes.ca.take());
     store.store
 }
 

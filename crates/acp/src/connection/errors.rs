@@ -81,6 +81,14 @@ pub(crate) fn logged_out() -> Error {
         .data(json!({ "reason": "logged_out", "code": "auth_required" }))
 }
 
+/// Returns `-32603`: another process goes on with the turn.
+pub(crate) fn moved() -> Error {
+    internal(
+        "the session goes on in another process; load it again, and send the prompt again with its promptId to get its answer".to_owned(),
+        "moved",
+    )
+}
+
 /// Returns `-32800`: the client cancelled the request, or disconnected.
 pub(crate) fn request_cancelled() -> Error {
     Error::new(ErrorCode::REQUEST_CANCELLED, "the request was cancelled")
@@ -137,7 +145,7 @@ pub(crate) fn store(error: &StoreError) -> Error {
             let holder = json!({ "pid": holder.pid, "host": holder.host, "since": holder.since });
             internal(error.to_string(), "held").data(json!({ "reason": "held", "holder": holder }))
         }
-        StoreError::Fenced(_) => internal(error.to_string(), "fenced"),
+        StoreError::Fenced(_) | StoreError::Unconfirmed(_) => internal(error.to_string(), "fenced"),
         StoreError::Format(_) | StoreError::Damaged(_) => internal(error.to_string(), "store_format"),
         StoreError::Io(_) => internal(error.to_string(), "store"),
     }

@@ -232,6 +232,8 @@ impl Projection {
     fn ended(&mut self, end: &TurnEnd) -> Vec<Step> {
         let mut steps = Vec::new();
         let status = match end {
+            // The next owner goes on with it.
+            TurnEnd::Stopped(StopReason::Suspended) => return Vec::new(),
             TurnEnd::Stopped(StopReason::Cancelled) => RunStatus::Cancelled,
             TurnEnd::Stopped(_) => RunStatus::Completed,
             TurnEnd::Failed(message) => {

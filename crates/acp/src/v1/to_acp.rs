@@ -375,7 +375,8 @@ pub(crate) fn stop_reason(reason: StopReason) -> acp::StopReason {
         StopReason::MaxTokens => acp::StopReason::MaxTokens,
         StopReason::MaxTurnRequests => acp::StopReason::MaxTurnRequests,
         StopReason::Refusal => acp::StopReason::Refusal,
-        StopReason::Cancelled => acp::StopReason::Cancelled,
+        // The handler answers a suspended turn with an error.
+        StopReason::Cancelled | StopReason::Suspended => acp::StopReason::Cancelled,
     }
 }
 

@@ -182,6 +182,8 @@ impl Projection {
             TurnEnd::Stopped(StopReason::MaxTurnRequests) => acp::StopReason::MaxTurnRequests,
             TurnEnd::Stopped(StopReason::Refusal) => acp::StopReason::Refusal,
             TurnEnd::Stopped(StopReason::Cancelled) => acp::StopReason::Cancelled,
+            // The next owner goes on with it.
+            TurnEnd::Stopped(StopReason::Suspended) => return Vec::new(),
             TurnEnd::Failed(message) => {
                 let error = acp::Error::new(i32::from(ErrorCode::INTERNAL_ERROR), message.clone());
                 acp::StopReason::Error(acp::ErrorStopReason::new().error(error))

@@ -66,6 +66,7 @@ pub(crate) async fn restore(
             Decision::Left(reason) => report.left.push((path, reason)),
         }
     }
+    session.log().confirm_lease()?;
     for step in steps {
         match carry_out(&cx, &step).await {
             Ok(()) if step.merged => report.merged.push(step.path),

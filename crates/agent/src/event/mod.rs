@@ -311,6 +311,9 @@ pub enum StopReason {
     Refusal,
     /// The client cancelled.
     Cancelled,
+    /// It stopped between two requests so that another process can go on with it. The session's
+    /// next owner does; clients do not see this end.
+    Suspended,
 }
 
 impl StopReason {
@@ -322,6 +325,7 @@ impl StopReason {
             Self::MaxTurnRequests => "max_turn_requests",
             Self::Refusal => "refusal",
             Self::Cancelled => "cancelled",
+            Self::Suspended => "suspended",
         }
     }
 }

@@ -1,9 +1,9 @@
 //! An in-memory store, for tests and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
-    SessionControls, SessionEvent, SessionId, SessionListing, SessionPage, SessionRecord, SessionStore,
-    SessionTimes, SessionTotals, StoreError, excerpt, fake::FakeMemories, searched_text, words,
+    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession, Owner, SearchHit,
+    SearchQuery, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage, SessionRecord,
+    SessionStore, SessionTimes, SessionTotals, StoreError, excerpt, fake::FakeMemories, searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
@@ -22,6 +22,8 @@ pub struct MemoryStore {
     /// Whether appends block.
     paused: Arc<watch::Sender<bool>>,
     memories: Arc<FakeMemories>,
+    /// Whether another process may have taken the leases of this one.
+    unconfirmed: Arc<watch::Sender<bool>>,
 }
 
 /// Stands for a process: it lives as long as the stores of that process.
@@ -70,7 +72,13 @@ impl MemoryStore {
             process: Arc::default(),
             paused: Arc::clone(&self.paused),
             memories: Arc::clone(&self.memories),
+            unconfirmed: Arc::default(),
         }
+    }
+
+    /// Sets whether another process may have taken the leases of this one.
+    pub fn set_unconfirmed(&self, unconfirmed: bool) {
+        self.unconfirmed.send_replace(unconfirmed);
     }
 
     /// Returns [`StoreError::Held`] while another live process holds the session.
@@ -111,7 +119,13 @@ impl MemoryStore {
     pub fn copy(&self) -> Self {
         let state = State { fail_after: None, trip: None, late: false, ..self.lock().clone() };
         let (state, process) = (Arc::new(Mutex::new(state)), Arc::clone(&self.process));
-        Self { state, process, paused: Arc::default(), memories: Arc::clone(&self.memories) }
+        Self {
+            state,
+            process,
+            paused: Arc::default(),
+            memories: Arc::clone(&self.memories),
+            unconfirmed: Arc::default(),
+        }
     }
 
     /// Blocks appends, as a slow disk would, or unblocks them.
@@ -188,6 +202,21 @@ impl State {
 
     fn held(&mut self, id: &SessionId) -> Result<&mut Held, StoreError> {
         self.sessions.get_mut(id).ok_or_else(|| StoreError::NotFound(id.clone()))
+    }
+}
+
+/// The life of the leases of a process.
+struct FakeLife(Arc<watch::Sender<bool>>);
+
+#[async_trait]
+impl LeaseLife for FakeLife {
+    fn is_live(&self) -> bool {
+        !*self.0.borrow()
+    }
+
+    async fn ended(&self) {
+        // We own a sender, so the channel does not close.
+        drop(self.0.subscribe().wait_for(|unconfirmed| *unconfirmed).await);
     }
 }
 
@@ -416,6 +445,10 @@ impl SessionStore for MemoryStore {
         ids.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         ids.truncate(limit);
         Ok(ids)
+    }
+
+    fn lease_life(&self) -> Option<Arc<dyn LeaseLife>> {
+        Some(Arc::new(FakeLife(Arc::clone(&self.unconfirmed))))
     }
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {

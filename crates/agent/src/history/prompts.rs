@@ -1,7 +1,7 @@
 //! The prompts of a session that their clients gave an id, and how their turns ended: what a
 //! repeated prompt is answered with.
 
-use crate::{MessageId, ModelResponse, PromptId, TurnEnd, Usage, event::PROCESS_ENDED};
+use crate::{MessageId, ModelResponse, PromptId, StopReason, TurnEnd, Usage, event::PROCESS_ENDED};
 use std::{collections::HashMap, sync::Arc};
 
 /// The prompts with an id, as the events of the session tell them.
@@ -10,6 +10,8 @@ pub(crate) struct Prompts {
     /// Shared, since the conversation that holds them is copied on write.
     settled: Arc<HashMap<PromptId, SettledPrompt>>,
     running: Option<RunningPrompt>,
+    /// The prompt whose turn was suspended, and not gone on with yet.
+    suspended: Option<RunningPrompt>,
 }
 
 /// The prompt of the running turn.
@@ -57,7 +59,13 @@ impl Prompts {
         self.end(&TurnEnd::Failed(PROCESS_ENDED.to_owned()), spent);
         let running =
             |id: &PromptId| RunningPrompt { id: id.clone(), message: None, before: spent, requests: 0 };
-        self.running = id.map(running);
+        let goes_on = self.suspended.take().filter(|suspended| Some(&suspended.id) == id);
+        self.running = goes_on.or_else(|| id.map(running));
+    }
+
+    /// Returns the prompt whose turn was suspended, and not gone on with yet.
+    pub(crate) fn suspended(&self) -> Option<&PromptId> {
+        self.suspended.as_ref().map(|prompt| &prompt.id)
     }
 
     /// Notes the message of the prompt whose turn has begun.
@@ -78,6 +86,10 @@ impl Prompts {
 
     /// Notes the end of the turn.
     pub(crate) fn end(&mut self, end: &TurnEnd, spent: Spent) {
+        if *end == TurnEnd::Stopped(StopReason::Suspended) {
+            self.suspended = self.running.take();
+            return;
+        }
         let Some(RunningPrompt { id, message, before, requests }) = self.running.take() else { return };
         let (mut usage, mut total) = (spent.own.since(before.own), spent.own);
         usage += spent.subagents.since(before.subagents);

@@ -1,7 +1,7 @@
 //! Reads a session's log: all of it before a turn, and only its end when the session is opened.
 
 use crate::{
-    SessionEvent, SessionId, SessionRecord, SessionStore, StoreError,
+    SessionEvent, SessionId, SessionRecord, SessionStore, StopReason, StoreError, TurnEnd,
     history::conversation::{self, Conversation},
     limits::{EVENTS_PAGE, TAIL_EVENTS},
 };
@@ -25,12 +25,16 @@ pub(crate) async fn read_log(
     }
 }
 
-/// Returns the events that a session's log lacks because the process ended in the middle of a turn.
-/// Reads only the end of the log.
-pub(crate) async fn missing_end(
-    store: &dyn SessionStore,
-    record: &SessionRecord,
-) -> Result<Vec<SessionEvent>, StoreError> {
+/// The end of a session's log.
+pub(crate) struct LogEnd {
+    /// The events that it lacks because the process ended in the middle of a turn.
+    pub(crate) missing: Vec<SessionEvent>,
+    /// Whether its last turn was suspended, so that the next owner goes on with it.
+    pub(crate) is_suspended: bool,
+}
+
+/// Examines the end of a session's log. Reads only that.
+pub(crate) async fn log_end(store: &dyn SessionStore, record: &SessionRecord) -> Result<LogEnd, StoreError> {
     let mut back = TAIL_EVENTS;
     loop {
         let begin = record.last_seq.saturating_sub(back);
@@ -48,7 +52,11 @@ pub(crate) async fn missing_end(
             }
         }
         if found {
-            return Ok(conversation::repairs(&tail));
+            let is_suspended = matches!(
+                tail.first(),
+                Some(SessionEvent::TurnEnded { end: TurnEnd::Stopped(StopReason::Suspended), .. })
+            );
+            return Ok(LogEnd { missing: conversation::repairs(&tail), is_suspended });
         }
         back = back.saturating_mul(4);
     }

@@ -1,6 +1,6 @@
 //! A session's stored log, with the lease to write to it.
 
-use crate::{Lease, SessionEvent, SessionId, SessionStore, StoreError};
+use crate::{Lease, LeaseLife, SessionEvent, SessionId, SessionStore, StoreError};
 use std::sync::Arc;
 use system::AbsPath;
 
@@ -13,11 +13,30 @@ use system::AbsPath;
 pub(crate) struct LeasedLog {
     store: Arc<dyn SessionStore>,
     lease: Lease,
+    life: Option<Arc<dyn LeaseLife>>,
 }
 
 impl LeasedLog {
     pub(crate) fn new(store: Arc<dyn SessionStore>, lease: Lease) -> Self {
-        Self { store, lease }
+        let life = store.lease_life();
+        Self { store, lease, life }
+    }
+
+    /// Refuses once another process may have taken the lease. Checked before each side effect.
+    pub(crate) fn confirm(&self) -> Result<(), StoreError> {
+        match &self.life {
+            Some(life) if !life.is_live() => Err(StoreError::Unconfirmed(self.lease.session.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Completes once another process may have taken the lease. Never completes for leases that
+    /// last until they are released or taken over.
+    pub(crate) async fn unconfirmed(&self) {
+        match &self.life {
+            Some(life) => life.ended().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Returns the session whose log this is.

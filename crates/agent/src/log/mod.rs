@@ -206,6 +206,24 @@ impl SessionLog {
         self.send(sent, event);
     }
 
+    /// Refuses once another process may have taken the session's lease.
+    ///
+    /// # Errors
+    /// [`StoreError::Unconfirmed`]
+    pub(crate) fn confirm_lease(&self) -> Result<(), StoreError> {
+        self.stored.confirm()
+    }
+
+    /// Returns the error of what was stopped because another process may have taken the lease.
+    pub(crate) fn unconfirmed_error(&self) -> StoreError {
+        StoreError::Unconfirmed(self.stored.session().clone())
+    }
+
+    /// Completes once another process may have taken the session's lease.
+    pub(crate) async fn lease_unconfirmed(&self) {
+        self.stored.unconfirmed().await;
+    }
+
     /// Returns the conversation of the log. For turns only: the log is read before they begin.
     ///
     /// # Panics

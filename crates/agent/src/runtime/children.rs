@@ -149,7 +149,7 @@ impl Runtime {
             ready(&log, &record, None).await
         };
         match ended.await {
-            Ok((last, _)) => Ok((log, last)),
+            Ok(ready) => Ok((log, ready.last)),
             Err(error) => {
                 log.give_back().await;
                 Err(error)

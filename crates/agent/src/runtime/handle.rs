@@ -3,8 +3,8 @@
 use crate::{
     Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models, NotAdmitted,
     PermissionMode, PromptId, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions,
-    SessionEvent, SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StoreError, SubagentAccess,
-    Surface, SwarmState, TurnError,
+    SessionEvent, SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StopReason, StoreError,
+    SubagentAccess, Surface, SwarmState, TurnError,
     client::watchers::Watchers,
     input::commands,
     log::Notified,
@@ -57,6 +57,7 @@ pub struct SessionHandle {
 pub struct Prompt {
     number: u64,
     joined: bool,
+    running: Arc<Running>,
     inbox: mpsc::UnboundedSender<Message>,
     inserted: oneshot::Receiver<MessageId>,
     settled: oneshot::Receiver<Result<PromptOutcome, TurnError>>,
@@ -188,7 +189,14 @@ impl SessionHandle {
         let (reply, settled) = oneshot::channel();
         let (recorded, inserted) = oneshot::channel();
         let waits = Waiting { recorded: Some(recorded), reply };
-        let prompt = |number, joined| Prompt { number, joined, inbox: self.inbox.clone(), inserted, settled };
+        let prompt = |number, joined| Prompt {
+            number,
+            joined,
+            running: self.running.clone(),
+            inbox: self.inbox.clone(),
+            inserted,
+            settled,
+        };
         if let Some(first) = self.once.join(&id, number, waits) {
             return prompt(first, true);
         }
@@ -214,7 +222,14 @@ impl SessionHandle {
         let (recorded, inserted) = oneshot::channel();
         // A task that has ended drops the reply, which settles the prompt as closed.
         let _ = self.inbox.send(message(Queued { number, content, id: None, recorded, reply }));
-        Prompt { number, joined: false, inbox: self.inbox.clone(), inserted, settled }
+        Prompt {
+            number,
+            joined: false,
+            running: self.running.clone(),
+            inbox: self.inbox.clone(),
+            inserted,
+            settled,
+        }
     }
 
     /// Runs `then` with the number of the last stored event that was emitted, while no event is
@@ -314,6 +329,16 @@ impl SessionHandle {
     /// Returns when the session was opened in this process, in milliseconds since the epoch.
     pub fn opened(&self) -> i64 {
         self.opened
+    }
+
+    /// Whether the session has a client.
+    pub(super) fn is_watched(&self) -> bool {
+        self.watchers.count() > 0
+    }
+
+    /// Whether a turn runs.
+    pub(super) fn is_busy(&self) -> bool {
+        self.state.borrow().busy
     }
 
     /// Whether the session has more than one client.
@@ -439,6 +464,29 @@ impl SessionHandle {
         }
     }
 
+    /// Ends the session here so that another process can go on with it: its turn stops before its
+    /// next request to a model, and is cancelled if that takes longer than `patience`; the next
+    /// owner goes on with it. Prompts settle as [`StopReason::Suspended`]. Completes once the lease
+    /// is released.
+    pub async fn suspend(&self, patience: Duration) {
+        self.running.suspension().ask();
+        let (closed, mut done) = oneshot::channel();
+        if self.inbox.send(Message::Suspend(closed)).is_err() {
+            return;
+        }
+        if tokio::time::timeout(patience, &mut done).await.is_err() {
+            self.running.suspension().cut();
+            self.running.cancel();
+            let _ = done.await;
+        }
+    }
+
+    /// Goes on with the turn that another process suspended.
+    pub(super) fn go_on(&self) {
+        // A task that has ended was closed meanwhile.
+        let _ = self.inbox.send(Message::GoOn);
+    }
+
     async fn change(
         &self,
         message: impl FnOnce(oneshot::Sender<Result<(), StoreError>>) -> Message,
@@ -484,7 +532,12 @@ impl Prompt {
     /// Waits for the end of the prompt's turn. May be called again if the future was dropped before
     /// it completed, but not after it completed.
     pub async fn settled(&mut self) -> Result<PromptOutcome, TurnError> {
-        (&mut self.settled).await.unwrap_or(Err(TurnError::Closed))
+        match (&mut self.settled).await.unwrap_or(Err(TurnError::Closed)) {
+            Err(TurnError::Closed) if self.running.suspension().is_asked() => {
+                Ok(PromptOutcome::without_turn(StopReason::Suspended))
+            }
+            settled => settled,
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     event::prefix::SharedPrefixes,
     history::glance::glance,
     history::memory::IdleSessions,
-    history::reading::{before_turn, missing_end},
+    history::reading::{LogEnd, before_turn, log_end},
     limits::EVENTS_PAGE,
     log::leased::LeasedLog,
     model::get_in_time,
@@ -34,6 +34,7 @@ use start::Begin;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 use system::AbsPath;
 
@@ -327,7 +328,7 @@ impl Runtime {
         (log, settings, place): (LeasedLog, Arc<LiveSettings>, Option<Place>),
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
-        let (last, additional_directories) = match ready(&log, &record, folders).await {
+        let Ready { last, additional_directories, is_suspended } = match ready(&log, &record, folders).await {
             Ok(ready) => ready,
             Err(error) => {
                 log.give_back().await;
@@ -344,7 +345,11 @@ impl Runtime {
         let settings_modes = SettingsModes::default();
         let cwd = record.cwd;
         let begin = Begin { cwd, state, last, servers, settings, settings_modes, child: None, place };
-        Ok(self.start(begin, log, surface))
+        let handle = self.start(begin, log, surface);
+        if is_suspended {
+            handle.go_on();
+        }
+        Ok(handle)
     }
 
     /// Removes a session permanently, after closing it if it is open here. Succeeds if it does not
@@ -550,6 +555,17 @@ impl Runtime {
         self.kept_shells.end().await;
     }
 
+    /// Ends every open session so that other processes can go on with them
+    /// ([`SessionHandle::suspend`]). Returns the sessions that a turn goes on in and that have no
+    /// client, with their directories.
+    pub async fn suspend(&self, patience: Duration) -> Vec<(SessionId, AbsPath)> {
+        let open: Vec<_> = self.sessions().values().filter(|handle| !handle.is_subagent()).cloned().collect();
+        let left = open.iter().filter(|handle| handle.is_busy() && !handle.is_watched());
+        let left = left.map(|handle| (handle.id().clone(), handle.cwd().clone())).collect();
+        futures::future::join_all(open.iter().map(|handle| handle.suspend(patience))).await;
+        left
+    }
+
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, SessionHandle>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -583,23 +599,32 @@ fn belongs_to_its_machine(event: &SessionEvent) -> bool {
     )
 }
 
-/// Ends what the log of a session left open, and stores its additional directories. Returns the
-/// number of the last event, and the directories.
+/// A stored session that can be started.
+struct Ready {
+    /// The number of its last event.
+    last: u64,
+    additional_directories: Vec<AbsPath>,
+    /// Whether its last turn is to be gone on with.
+    is_suspended: bool,
+}
+
+/// Ends what the log of a session left open, and stores its additional directories.
 async fn ready(
     log: &LeasedLog,
     record: &SessionRecord,
     folders: Option<Vec<AbsPath>>,
-) -> Result<(u64, Vec<AbsPath>), StoreError> {
-    let missing = missing_end(log.store(), record).await?;
+) -> Result<Ready, StoreError> {
+    let LogEnd { missing, is_suspended } = log_end(log.store(), record).await?;
     // Even an empty append returns the number of the last event.
     let last = log.append(missing).await?;
-    match folders {
+    let additional_directories = match folders {
         Some(folders) if folders != record.additional_directories => {
             log.set_directories(folders.clone()).await?;
-            Ok((last, folders))
+            folders
         }
-        _ => Ok((last, record.additional_directories.clone())),
-    }
+        _ => record.additional_directories.clone(),
+    };
+    Ok(Ready { last, additional_directories, is_suspended })
 }
 
 /// Returns the stricter of two permission modes: a stored session never reopens with a looser mode

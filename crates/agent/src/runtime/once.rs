@@ -1,6 +1,6 @@
 //! Prompts that were sent with an id: one that is sent again joins the first.
 
-use crate::{MessageId, PromptId, PromptOutcome, TurnError, limits::REMEMBERED_PROMPTS};
+use crate::{MessageId, PromptId, PromptOutcome, StopReason, TurnError, limits::REMEMBERED_PROMPTS};
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -123,6 +123,9 @@ impl Known {
             return;
         };
         waiting.into_iter().for_each(|waits| waits.settle(message.as_ref(), &result));
+        if matches!(&result, Ok(outcome) if outcome.stop_reason == StopReason::Suspended) {
+            return;
+        }
         // Nothing of such a prompt was done for certain, or only the log knows whether it was: it
         // may be sent again.
         if let Err(

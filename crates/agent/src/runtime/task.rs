@@ -8,6 +8,7 @@ use crate::{
     files::checkout::checkout_around,
     history::memory::IdleSessions,
     input::commands,
+    limits::UNCONFIRMED_STEP,
     log::SessionLog,
     policy,
     session::{
@@ -64,12 +65,14 @@ impl SessionTask {
         let notifying = notify_commands(self.session.toolbox().sources().clone(), log.clone());
         let watching = notify_shells(self.session.shells().clone(), log);
         let looking = note_branch(&self.session, self.turn_ended.clone());
+        let fencing = stop_shells_when_unconfirmed(self.session.shells().clone(), self.session.log().clone());
         tokio::select! {
             biased;
             closing = self.work() => closing,
             never = notifying => match never {},
             never = watching => match never {},
             never = looking => match never {},
+            never = fencing => match never {},
         }
     }
 
@@ -92,6 +95,14 @@ impl SessionTask {
                         self.change_goal(request).await;
                         continue;
                     }
+                    Some(Message::GoOn) => {
+                        let input = turn::TurnInput::going_on();
+                        if let Err(error) = Box::pin(self.turn(u64::MAX, input)).await {
+                            tracing::warn!(session = %self.session.id(), %error, "a suspended turn failed");
+                        }
+                        self.turn_ended.notify_one();
+                        continue;
+                    }
                     Some(message) => {
                         let cancels = matches!(message, Message::Cancel);
                         self.take(message).await;
@@ -107,7 +118,8 @@ impl SessionTask {
             let Some(prompt) = self.unless_repeated(prompt).await else { continue };
             let Queued { number, content, id, recorded, reply } = prompt;
             // Boxed, so that a session without a running turn does not hold memory for one.
-            let result = Box::pin(self.turn(number, turn::TurnInput { content, id, recorded })).await;
+            let result =
+                Box::pin(self.turn(number, turn::TurnInput { content, id, recorded, goes_on: false })).await;
             // The receiver may have been dropped.
             let _ = reply.send(result);
             self.turn_ended.notify_one();
@@ -141,6 +153,7 @@ impl SessionTask {
         self.idle.wake(self.session.log().memory());
         let result = {
             let Self { session, controls, inbox, waiting, closing, .. } = self;
+            let log = session.log().clone();
             let work = async {
                 let _place = match controls.operator() {
                     None => None,
@@ -172,7 +185,7 @@ impl SessionTask {
                 }
             };
             let turn = async {
-                let result = AssertUnwindSafe(work).catch_unwind().await;
+                let result = AssertUnwindSafe(while_confirmed(&log, &cancel, work)).catch_unwind().await;
                 over.cancel();
                 result
             };
@@ -243,6 +256,27 @@ impl SessionTask {
     }
 }
 
+/// Runs a turn as long as the session is certainly this process's. Once it may not be, the turn is
+/// cancelled, so that its commands end before another process can begin, and it fails.
+async fn while_confirmed<T>(
+    log: &SessionLog,
+    cancel: &CancellationToken,
+    turn: impl Future<Output = Result<T, TurnError>>,
+) -> Result<T, TurnError> {
+    log.confirm_lease()?;
+    let mut turn = std::pin::pin!(turn);
+    tokio::select! {
+        biased;
+        ended = &mut turn => ended,
+        () = log.lease_unconfirmed() => {
+            let unconfirmed = log.unconfirmed_error();
+            cancel.cancel();
+            let _ = turn.await;
+            Err(unconfirmed.into())
+        }
+    }
+}
+
 /// Emits the session's slash commands to the client whenever they change.
 async fn notify_commands(sources: Sources, log: SessionLog) -> Infallible {
     loop {
@@ -269,6 +303,21 @@ async fn notify_shells(shells: Arc<Shells>, log: SessionLog) -> Infallible {
             log.notify(SessionEvent::Shell(shell));
             notice.into_iter().for_each(|notice| log.notify(notice));
         }
+    }
+}
+
+/// Stops background commands whenever another process may have taken the session.
+async fn stop_shells_when_unconfirmed(shells: Arc<Shells>, log: SessionLog) -> Infallible {
+    loop {
+        log.lease_unconfirmed().await;
+        if let Ok(stopped) = shells.stop("all").await
+            && !stopped.is_empty()
+        {
+            tracing::warn!(
+                "background commands were stopped: the session database does not confirm the session"
+            );
+        }
+        tokio::time::sleep(UNCONFIRMED_STEP).await;
     }
 }
 
@@ -349,6 +398,13 @@ async fn take(
         Message::SetDirectories(folders, reply) => {
             drop(reply.send(controls.set_directories(folders).await));
         }
+        Message::Suspend(closed) => {
+            let left = controls.steering().drain().into_iter().chain(waiting.drain(..));
+            left.for_each(Queued::suspended);
+            closing.push(closed);
+        }
+        // The turn that was suspended was gone on with before this one.
+        Message::GoOn => {}
         Message::Close(closed) => {
             cancel();
             let left = controls.steering().drain().into_iter().chain(waiting.drain(..));
@@ -366,6 +422,10 @@ fn accepted(
     queued: usize,
     prompt: Queued,
 ) -> Option<Queued> {
+    if controls.suspension().is_asked() {
+        prompt.suspended();
+        return None;
+    }
     let refused = if !closing.is_empty() {
         TurnError::Closed
     } else if queued >= controls.settings().seen().limits.queued_prompts {

@@ -5,7 +5,7 @@ use crate::{
     StoreError,
     log::SessionLog,
     policy::Grants,
-    session::{goal_requests::GoalRequests, steering::Steering},
+    session::{goal_requests::GoalRequests, steering::Steering, suspension::Suspension},
     settings::LiveSettings,
 };
 use std::sync::{
@@ -18,7 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Cancels the running turn directly, ahead of the messages queued in the session's inbox.
 #[derive(Debug, Default)]
-pub(crate) struct Running(Mutex<Option<CancellationToken>>);
+pub(crate) struct Running {
+    cancel: Mutex<Option<CancellationToken>>,
+    suspension: Suspension,
+}
 
 impl Running {
     /// Cancels the running turn, if any. Queued prompts are cancelled through the inbox.
@@ -26,6 +29,11 @@ impl Running {
         if let Some(cancel) = &*self.lock() {
             cancel.cancel();
         }
+    }
+
+    /// Returns whether the session is to be suspended.
+    pub(crate) fn suspension(&self) -> &Suspension {
+        &self.suspension
     }
 
     /// Begins a turn; returns its cancellation token.
@@ -38,7 +46,7 @@ impl Running {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<CancellationToken>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cancel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -206,6 +214,11 @@ impl Controls {
 
     pub(crate) fn running(&self) -> &Arc<Running> {
         &self.running
+    }
+
+    /// Returns whether the session is to be suspended.
+    pub(crate) fn suspension(&self) -> &Suspension {
+        self.running.suspension()
     }
 
     /// Begins a turn: marks the session busy and returns the token that cancels the turn. One turn

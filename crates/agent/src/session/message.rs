@@ -27,6 +27,10 @@ pub(crate) enum Message {
     /// The settings may have changed.
     Settings,
     Close(oneshot::Sender<()>),
+    /// Ends the session once its turn has stopped before its next request.
+    Suspend(oneshot::Sender<()>),
+    /// Goes on with the turn that another process suspended.
+    GoOn,
 }
 
 /// A prompt waiting for its turn.
@@ -69,6 +73,11 @@ impl Queued {
     /// Settles a prompt that took effect without a turn of its own.
     pub(crate) fn without_turn(self) {
         self.settle(Ok(PromptOutcome::without_turn(StopReason::EndTurn)));
+    }
+
+    /// Settles a prompt for which the session's next owner is to be asked.
+    pub(crate) fn suspended(self) {
+        self.settle(Ok(PromptOutcome::without_turn(StopReason::Suspended)));
     }
 
     pub(crate) fn cancelled(self) {

@@ -11,6 +11,7 @@ pub(crate) mod message;
 pub(crate) mod models;
 pub(crate) mod outcome;
 pub(crate) mod steering;
+pub(crate) mod suspension;
 pub(crate) mod toolbox;
 
 use crate::{

@@ -1,13 +1,14 @@
 //! The interface to session storage: an append-only event log per session.
 
+pub(crate) mod life;
 pub(crate) mod memories;
 pub(crate) mod scoped;
 pub(crate) mod search;
 pub(crate) mod timed;
 
 use crate::{
-    ContentHash, Cost, Effort, Memories, Mode, Owner, PermissionMode, SearchHit, SearchQuery, SessionEvent,
-    SessionId, Usage,
+    ContentHash, Cost, Effort, LeaseLife, Memories, Mode, Owner, PermissionMode, SearchHit, SearchQuery,
+    SessionEvent, SessionId, Usage,
 };
 use async_trait::async_trait;
 use std::{fmt, sync::Arc, time::Duration};
@@ -119,6 +120,12 @@ pub trait SessionStore: Send + Sync {
 
     /// Returns the storage of memories beside the sessions; `None` if this store keeps none.
     fn memories(&self) -> Option<Arc<dyn Memories>> {
+        None
+    }
+
+    /// Returns how long the leases of this process last; `None` if they last until they are
+    /// released or taken over.
+    fn lease_life(&self) -> Option<Arc<dyn LeaseLife>> {
         None
     }
 
@@ -323,6 +330,12 @@ pub enum StoreError {
     /// The lease was taken over; this owner must not write any more.
     #[error("session {0} was taken over by another process; this one no longer writes to it")]
     Fenced(SessionId),
+    /// The lease may have expired: this owner does nothing more until it is confirmed again.
+    #[error(
+        "the session database has not confirmed for too long that session {0} is open here, so that another \
+         process may have taken it over; nothing more was done: prompt again once the database answers"
+    )]
+    Unconfirmed(SessionId),
     /// A cursor that this store did not issue.
     #[error("bad cursor {0:?}: pass the nextCursor of the page before, unchanged")]
     BadCursor(String),

@@ -1,8 +1,8 @@
 //! A store as one user sees it.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, ListQuery, NewSession, Owner, SearchHit, SearchQuery, SessionEvent,
-    SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
+    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, NewSession, Owner, SearchHit, SearchQuery,
+    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
 };
 use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
@@ -124,6 +124,10 @@ impl SessionStore for ScopedStore {
     async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
         self.own(id).await?;
         self.inner.set_archived(id, archived).await
+    }
+
+    fn lease_life(&self) -> Option<Arc<dyn LeaseLife>> {
+        self.inner.lease_life()
     }
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {

@@ -1,8 +1,8 @@
 //! A store with timeouts: an operation that takes too long fails.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, ListQuery, Memories, Memory, MemoryChange, MemoryId, MemoryQuery,
-    NewMemory, NewSession, Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
+    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, Memory, MemoryChange, MemoryId,
+    MemoryQuery, NewMemory, NewSession, Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
     SessionRecord, SessionStore, StoreError, Stored, Usage, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
@@ -121,6 +121,10 @@ impl SessionStore for TimedStore {
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {
         Some(Arc::new(TimedMemories(self.0.memories()?)))
+    }
+
+    fn lease_life(&self) -> Option<Arc<dyn LeaseLife>> {
+        self.0.lease_life()
     }
 
     fn scoped(&self, owner: &Owner) -> Option<Arc<dyn SessionStore>> {

@@ -261,7 +261,7 @@ impl Run {
         let stop = outcome.map_err(|error| Failure::of(&error))?.stop_reason;
         let answer = self.client.take_answer();
         match stop {
-            StopReason::Cancelled => Err(Failure::Cancelled),
+            StopReason::Cancelled | StopReason::Suspended => Err(Failure::Cancelled),
             StopReason::Refusal => Err(Failure::Lasting("the model refused the task".to_owned())),
             _ if answer.trim().is_empty() => Err(Failure::Lasting("it gave no answer".to_owned())),
             StopReason::EndTurn => Ok(answer),

@@ -24,6 +24,15 @@ pub(crate) struct TurnInput {
     pub(crate) id: Option<PromptId>,
     /// Receives the id of the prompt's message once that is recorded.
     pub(crate) recorded: oneshot::Sender<MessageId>,
+    /// Whether it has no prompt, and goes on with the turn that was suspended.
+    pub(crate) goes_on: bool,
+}
+
+impl TurnInput {
+    /// The input of a turn that goes on with one that another process suspended.
+    pub(crate) fn going_on() -> Self {
+        Self { content: Vec::new(), id: None, recorded: oneshot::channel().0, goes_on: true }
+    }
 }
 
 /// The outcome of admitting a prompt.
@@ -38,11 +47,14 @@ impl Turn<'_> {
     /// Expands what a prompt refers to, runs the hooks, and starts to store it. A slash command is
     /// executed.
     pub(super) async fn admit(&mut self, turn: &TurnId, prompt: TurnInput) -> Result<Admitted, TurnError> {
-        let TurnInput { content, id, recorded } = prompt;
+        let TurnInput { content, id, recorded, goes_on } = prompt;
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}
             () = self.session.toolbox().sources().refresh() => {}
+        }
+        if goes_on {
+            return Ok(self.resume_suspended(turn));
         }
         if let Some(Action::Retry) = commands::of(&content)
             && let Some(unanswered) = self.session.conversation().unanswered()

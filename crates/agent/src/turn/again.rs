@@ -3,7 +3,7 @@
 
 use super::{Turn, admit::Admitted};
 use crate::{
-    Briefing, MessageId, Phase, SessionEvent, Severity, TurnError, history::conversation::Unanswered,
+    Briefing, MessageId, Phase, SessionEvent, Severity, TurnError, TurnId, history::conversation::Unanswered,
 };
 use tokio::sync::oneshot;
 
@@ -27,6 +27,16 @@ impl Turn<'_> {
         self.resume_goal().await?;
         self.ask_again();
         Ok(Admitted::Asks(text))
+    }
+
+    /// Begins a turn that goes on with the one that another process suspended between two requests.
+    pub(super) fn resume_suspended(&mut self, turn: &TurnId) -> Admitted {
+        let conversation = self.session.conversation();
+        let (prompt, text) =
+            (conversation.prompts().suspended().cloned(), conversation.history().last_prompt_text());
+        let began = SessionEvent::TurnStarted { turn: turn.clone(), prompt };
+        self.session.begin_storing(vec![began, SessionEvent::Phase(Phase::Thinking)], || {});
+        Admitted::Asks(text)
     }
 
     /// Goes on with the next model of the user's list, after the provider of the current one has

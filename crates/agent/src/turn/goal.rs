@@ -260,6 +260,8 @@ fn why_paused(stop: StopReason) -> &'static str {
     match stop {
         StopReason::Refusal => "the model refused",
         StopReason::MaxTurnRequests => "a step reached the limit of model requests, or repeated itself",
-        StopReason::Cancelled | StopReason::EndTurn | StopReason::MaxTokens => "cancelled by the user",
+        StopReason::Cancelled | StopReason::EndTurn | StopReason::MaxTokens | StopReason::Suspended => {
+            "cancelled by the user"
+        }
     }
 }

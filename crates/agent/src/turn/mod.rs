@@ -49,7 +49,9 @@ pub(crate) async fn run(
     prompt: TurnInput,
     cancel: &CancellationToken,
 ) -> Result<PromptOutcome, TurnError> {
-    if prompt.content.iter().all(|item| matches!(item, Content::Text(text) if text.trim().is_empty())) {
+    if !prompt.goes_on
+        && prompt.content.iter().all(|item| matches!(item, Content::Text(text) if text.trim().is_empty()))
+    {
         return Err(TurnError::BadPrompt(
             "the prompt is empty; send text, an image or a resource".to_owned(),
         ));
@@ -61,6 +63,8 @@ pub(crate) async fn run(
     let end = turn.session.stored().await.map_err(TurnError::from).and(end);
     turn.record_surfaced().await;
     let end = match end {
+        Ok(StopReason::Cancelled) if turn.controls.suspension().is_cut() => Ok(StopReason::Suspended),
+        Ok(StopReason::Suspended) => Ok(StopReason::Suspended),
         Ok(stop) => turn.finish_stop(stop).await,
         failed => failed,
     };
@@ -150,6 +154,7 @@ impl Turn<'_> {
                     self.fail_over(error).await?;
                     continue;
                 }
+                Ok(Some(StopReason::Suspended)) => return Ok(StopReason::Suspended),
                 Ok(ended) => ended,
             };
             if let Some(stop) = self.pursue(ended).await? {

@@ -30,6 +30,9 @@ impl Turn<'_> {
         if self.cancel.is_cancelled() {
             return Ok(Some(StopReason::Cancelled));
         }
+        if self.controls.suspension().is_asked() {
+            return Ok(Some(StopReason::Suspended));
+        }
         if self.progress.requests > 0 {
             self.take_steering().await?;
             self.controls.follow_settings().await;
@@ -159,6 +162,7 @@ impl Turn<'_> {
             biased;
             () = self.cancel.cancelled() => {}
             () = self.controls.steering().arrives() => {}
+            () = self.controls.suspension().asked() => {}
             () = self.controls.prompt_waits() => return Ok(false),
             () = subagents.result_ready() => {}
         }

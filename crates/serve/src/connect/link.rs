@@ -94,7 +94,15 @@ pub(super) struct Link {
     /// Until when the end of the input is held back, for the answers of prompts that are sent again
     /// after it.
     answers_until: Option<Instant>,
+    /// For a hop between nodes: the user's header, and whether the session may be elsewhere.
+    hop: Option<(HeaderValue, Moves)>,
 }
+
+/// Whether it is worth looking for a session again.
+type Moves = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// The reasons with which a node refuses a session that is elsewhere, or about to be.
+const ELSEWHERE: [&str; 3] = ["held", "moved", "draining"];
 
 impl Link {
     /// Starts reading lines.
@@ -115,7 +123,13 @@ impl Link {
             recall: Recall::default(),
             later: Vec::new(),
             answers_until: None,
+            hop: None,
         }
+    }
+
+    /// Makes it a hop between nodes.
+    pub(super) fn of_hop(self, header: HeaderValue, moves: Moves) -> Self {
+        Self { hop: Some((header, moves)), ..self }
     }
 
     /// Opens a socket and exchanges messages until it ends.
@@ -186,6 +200,9 @@ impl Link {
             let mut authorization = value(&authorization)?;
             authorization.set_sensitive(true);
             headers.insert("authorization", authorization);
+        }
+        if let Some((header, _)) = &self.hop {
+            headers.insert("tiller-principal", header.clone());
         }
         if let Some(id) = self.id.as_deref().filter(|_| self.resumes()) {
             headers.insert("acp-connection-id", value(id)?);
@@ -292,11 +309,22 @@ impl Link {
         if head.is_method("stream/resumed") {
             return Ok(());
         }
+        if head.is_error && self.is_elsewhere(&text) {
+            return Err(SocketEnd::Gone("the session is at another node".to_owned()));
+        }
         if let Some(text) = self.recall.received(&text) {
             self.write(&text).await.map_err(SocketEnd::Io)?;
         }
         self.received += 1;
         Ok(())
+    }
+
+    /// Whether an error says that the session is at another node.
+    fn is_elsewhere(&self, text: &str) -> bool {
+        let Some((_, moves)) = &self.hop else { return false };
+        let error: Value = serde_json::from_str(text).unwrap_or_default();
+        let reason = error["error"]["data"]["reason"].as_str();
+        reason.is_some_and(|reason| ELSEWHERE.contains(&reason)) && moves()
     }
 
     /// Whether a connection that the server no longer has must not be begun again: the server was

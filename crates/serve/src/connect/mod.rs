@@ -11,7 +11,8 @@ mod target;
 pub use dial::{Dial, DialTcp, DialUnix, Stream};
 pub use target::{BadTarget, Target};
 
-use crate::limits::{RETRY_FIRST, RETRY_MOST};
+use crate::limits::{HOP_RETRY_MOST, RETRY_FIRST, RETRY_MOST};
+use axum::http::HeaderValue;
 use link::{Link, SocketEnd};
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -65,7 +66,23 @@ pub async fn connect(
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), ConnectError> {
-    let mut link = Link::new(reader, writer);
+    carry(options, Link::new(reader, writer), RETRY_MOST).await
+}
+
+/// Like [`connect`], for a node that forwards a client's session: `header` names the user. When the
+/// node at the other end refuses because the session is elsewhere, and `moves` returns true, the
+/// session is looked for again.
+pub(crate) async fn connect_hop(
+    options: ConnectOptions,
+    header: HeaderValue,
+    moves: Box<dyn Fn() -> bool + Send + Sync>,
+    reader: impl AsyncRead + Send + Unpin + 'static,
+    writer: impl AsyncWrite + Send + Unpin + 'static,
+) -> Result<(), ConnectError> {
+    carry(options, Link::new(reader, writer).of_hop(header, moves), HOP_RETRY_MOST).await
+}
+
+async fn carry(options: ConnectOptions, mut link: Link, retry_most: Duration) -> Result<(), ConnectError> {
     let mut failing: Option<(Instant, Duration)> = None;
     loop {
         let end = link.socket(&options).await;
@@ -94,7 +111,7 @@ pub async fn connect(
         }
         tracing::debug!(%last, ?pause, "the socket ended; connecting again");
         tokio::time::sleep(jittered(pause)).await;
-        failing = Some((since, (pause * 2).min(RETRY_MOST)));
+        failing = Some((since, (pause * 2).min(retry_most)));
     }
 }
 

@@ -11,7 +11,7 @@ use agent::Principal;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     convert::Infallible,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -34,6 +34,8 @@ pub(crate) struct Registry {
 #[derive(Default)]
 struct State {
     open: HashMap<String, Arc<Connection>>,
+    /// The ids of those that other nodes forward.
+    forwarded: HashSet<String>,
     /// Why recent connections ended, the oldest first.
     ended: VecDeque<Ended>,
 }
@@ -51,6 +53,8 @@ pub(crate) struct Opened {
     pub(crate) source: Source,
     /// Counts it among those of its user.
     pub(crate) permit: Option<Permit>,
+    /// Whether another node forwards it, which watches the credential.
+    pub(crate) is_forwarded: bool,
 }
 
 /// What is known of a connection's id.
@@ -79,7 +83,8 @@ impl Registry {
         source: Source,
         permit: Option<Permit>,
     ) -> Result<Arc<Connection>, getrandom::Error> {
-        Ok(self.open_as(self.new_id()?, Opened { principal, source, permit }, true))
+        let opened = Opened { principal, source, permit, is_forwarded: false };
+        Ok(self.open_as(self.new_id()?, opened, true))
     }
 
     /// Returns an id for a new connection.
@@ -94,10 +99,16 @@ impl Registry {
 
     /// Opens a connection under an id of [`Registry::new_id`].
     pub(crate) fn open_as(self: &Arc<Self>, id: String, opened: Opened, routes: bool) -> Arc<Connection> {
-        let Opened { principal, source, permit } = opened;
+        let Opened { principal, source, permit, is_forwarded } = opened;
         let connection = Connection::new(id, principal, source, routes);
-        self.lock().open.insert(connection.id.clone(), connection.clone());
-        let running = self.clone().run(connection.clone(), source);
+        {
+            let mut state = self.lock();
+            state.open.insert(connection.id.clone(), connection.clone());
+            if is_forwarded {
+                state.forwarded.insert(connection.id.clone());
+            }
+        }
+        let running = self.clone().run(connection.clone(), source, is_forwarded);
         self.tasks.spawn(async move {
             running.await;
             drop(permit);
@@ -132,6 +143,20 @@ impl Registry {
     /// Returns the application.
     pub(crate) fn application(&self) -> &Arc<dyn Application> {
         &self.application
+    }
+
+    /// Ends the connections that other nodes forward.
+    pub(crate) fn end_forwarded(&self, reason: EndReason) {
+        let state = self.lock();
+        let forwarded = state.forwarded.iter().filter_map(|id| state.open.get(id));
+        forwarded.cloned().collect::<Vec<_>>().iter().for_each(|connection| connection.end(reason));
+    }
+
+    /// Whether a client of this node waits for the end of a turn.
+    pub(crate) fn has_running_prompts(&self) -> bool {
+        let state = self.lock();
+        let own = state.open.iter().filter(|(id, _)| !state.forwarded.contains(*id));
+        own.into_iter().any(|(_, connection)| !connection.progress().1.is_empty())
     }
 
     /// Ends every connection, and waits until the application has settled.
@@ -187,7 +212,7 @@ impl Registry {
     }
 
     /// Serves a connection until it ends.
-    async fn run(self: Arc<Self>, connection: Arc<Connection>, source: Source) {
+    async fn run(self: Arc<Self>, connection: Arc<Connection>, source: Source, is_forwarded: bool) {
         let (to_protocol, reader) = tokio::io::duplex(PIPE_BYTES);
         let (writer, from_protocol) = tokio::io::duplex(PIPE_BYTES);
         let waiting = Arc::downgrade(&connection);
@@ -195,6 +220,7 @@ impl Registry {
             id: connection.id.clone(),
             principal: connection.principal.clone(),
             source,
+            is_forwarded,
             reader,
             writer,
             presence: connection.presence(),
@@ -209,7 +235,7 @@ impl Registry {
                 tokio::select! {
                     () = self.application.serve(carried) => {}
                     never = self.expire(&connection) => match never {},
-                    never = self.revoke(&connection) => match never {},
+                    never = self.revoke(&connection), if !is_forwarded => match never {},
                 }
                 connection.end(EndReason::Application);
             },
@@ -248,6 +274,7 @@ impl Registry {
     fn forget(&self, connection: &Connection) {
         let mut state = self.lock();
         state.open.remove(&connection.id);
+        state.forwarded.remove(&connection.id);
         let now = Instant::now();
         while state.ended.len() >= ENDED_CONNECTIONS
             || state.ended.front().is_some_and(|ended| now - ended.at > ENDED_KEPT)

@@ -22,6 +22,7 @@ use crate::{
     limits::{OVERLOAD_RETRY, UNPARSED_BYTES},
     listen::Proxies,
     load::Load,
+    nodes::identity::Forwarded,
     telemetry::Metrics,
 };
 use agent::{Principal, Scope};
@@ -54,14 +55,21 @@ pub(crate) struct Site {
     pub(crate) draining: CancellationToken,
     /// How much the node has to do.
     pub(crate) load: Load,
-    /// What is counted and measured, if it is.
-    pub(crate) metrics: Option<Metrics>,
-    /// Returns the number of open sockets.
-    pub(crate) open_sockets: Arc<dyn Fn() -> usize + Send + Sync>,
+    /// What is measured.
+    pub(crate) measured: Measured,
     /// Whether the listener offers metrics only.
     pub(crate) is_for_metrics: bool,
     /// What answers administrators, if anything does.
     pub(crate) administration: Option<Arc<dyn Administration>>,
+}
+
+/// What is measured.
+#[derive(Clone)]
+pub(crate) struct Measured {
+    /// The metrics, if they are offered.
+    pub(crate) metrics: Option<Metrics>,
+    /// Returns the number of open sockets.
+    pub(crate) open_sockets: Arc<dyn Fn() -> usize + Send + Sync>,
 }
 
 impl Site {
@@ -72,6 +80,11 @@ impl Site {
 
     /// Returns whose request it is, if it may connect.
     async fn principal(&self, parts: &Parts) -> Result<Principal, Problem> {
+        if from_node(parts) {
+            let forwarded = Forwarded::of_headers(&parts.headers)?;
+            authenticated(parts);
+            return permit(forwarded.principal, Scope::Connect);
+        }
         let principal = self.access.authenticate(&parts.headers, source(parts)).await?;
         authenticated(parts);
         permit(principal, Scope::Connect)
@@ -97,7 +110,7 @@ impl Site {
 
     /// Admits a new connection: refuses it while the server stops or has too much to do, and beyond
     /// the user's quota.
-    async fn admit(&self, principal: &Principal, source: Source) -> Result<Option<Permit>, Problem> {
+    async fn admit(&self, principal: &Principal, parts: &Parts) -> Result<Option<Permit>, Problem> {
         if self.draining.is_cancelled() {
             return Err(Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -110,7 +123,11 @@ impl Site {
             let refused = Problem::overloaded("the server has too much to do; connect again later");
             return Err(Problem { retry_after: Some(OVERLOAD_RETRY), ..refused });
         }
-        self.access.admit(principal, source).await
+        match from_node(parts) {
+            // The node that forwards has counted its client's connection.
+            true => Ok(None),
+            false => self.access.admit(principal, source(parts)).await,
+        }
     }
 }
 
@@ -148,6 +165,8 @@ pub(crate) struct Arrival {
     pub(crate) tls: bool,
     /// The proxies that may name another source.
     pub(crate) proxies: Arc<Proxies>,
+    /// Whether the peer is a node, which names the user that it forwards for.
+    pub(crate) from_node: bool,
 }
 
 /// Counts a socket as open until the last copy is dropped.
@@ -167,7 +186,8 @@ impl Arrival {
     /// Creates the arrival of requests on a socket, with what is released once one of them was
     /// authenticated.
     pub(crate) fn new(source: Source, reserved: Option<OwnedSemaphorePermit>, tls: bool) -> Self {
-        Self { source, unauthenticated: Arc::new(Mutex::new(reserved)), tls, proxies: Arc::default() }
+        let unauthenticated = Arc::new(Mutex::new(reserved));
+        Self { source, unauthenticated, tls, proxies: Arc::default(), from_node: false }
     }
 
     /// Returns the arrival of one request, which a proxy may have forwarded.
@@ -181,7 +201,18 @@ impl Arrival {
     }
 }
 
+/// Whether a request is from another node.
+fn from_node(parts: &Parts) -> bool {
+    parts.extensions.get::<Arrival>().is_some_and(|arrival| arrival.from_node)
+}
+
+/// Returns where the client of a request is.
 fn source(parts: &Parts) -> Source {
+    if from_node(parts)
+        && let Ok(forwarded) = Forwarded::of_headers(&parts.headers)
+    {
+        return forwarded.source;
+    }
     // Every listener adds it; a request without it is treated as one from an unknown address.
     parts
         .extensions
@@ -244,6 +275,9 @@ async fn check(State(site): State<Site>, request: Request, next: Next) -> Respon
 /// The path of the protocol.
 async fn acp(State(site): State<Site>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
+    if from_node(&parts) && !is_upgrade(&parts.headers) {
+        return Problem::bad_request("nodes connect by WebSocket").into_response();
+    }
     let answer = match parts.method {
         Method::POST => post::post(&site, &parts, body).await,
         Method::DELETE => delete(&site, &parts).await,

@@ -64,7 +64,7 @@ async fn initialize(
             "the header Acp-Connection-Id is missing; only an initialize request opens a connection",
         ));
     };
-    let permit = site.admit(&principal, source(parts)).await?;
+    let permit = site.admit(&principal, parts).await?;
     let connection = site
         .registry
         .open(principal, source(parts), permit)

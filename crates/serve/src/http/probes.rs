@@ -39,7 +39,8 @@ pub(super) async fn metrics(State(site): State<Site>, request: Request) -> Respo
 
 async fn answer_metrics(site: &Site, parts: &Parts) -> Result<Response, Problem> {
     let source = source(parts);
-    let metrics = site.metrics.as_ref().filter(|_| site.is_for_metrics || matches!(source, Source::Unix(_)));
+    let metrics =
+        site.measured.metrics.as_ref().filter(|_| site.is_for_metrics || matches!(source, Source::Unix(_)));
     let metrics = metrics.ok_or_else(nothing_here)?;
     let principal = site.access.authenticate(&parts.headers, source).await?;
     authenticated(parts);
@@ -51,7 +52,7 @@ async fn answer_metrics(site: &Site, parts: &Parts) -> Result<Response, Problem>
     }
     let bytes = connections.iter().map(|connection| connection.bytes()).sum();
     metrics.set("tiller_outbox_bytes", &[], bytes);
-    metrics.set("tiller_sockets", &[], (site.open_sockets)());
+    metrics.set("tiller_sockets", &[], (site.measured.open_sockets)());
     metrics.set("tiller_sessions_open", &[], site.load.sessions());
     metrics.set("tiller_turns_running", &[], site.load.turns());
     let mut response = metrics.text().into_response();

@@ -58,7 +58,7 @@ pub(super) async fn upgrade(site: &Site, mut parts: Parts) -> Result<Response, P
     let from = source(&parts);
     let permit = match resumed {
         Some(_) => None,
-        None => site.admit(&principal, from).await?,
+        None => site.admit(&principal, &parts).await?,
     };
     let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => upgrade,
@@ -79,9 +79,17 @@ pub(super) async fn upgrade(site: &Site, mut parts: Parts) -> Result<Response, P
     if let Some(selected) = SUBPROTOCOLS.into_iter().find(|name| offered.iter().any(|offer| offer == name)) {
         upgrade.set_selected_protocol(HeaderValue::from_static(selected));
     }
+    let is_forwarded = super::from_node(&parts);
     let held = parts.extensions.get::<HeldSocket>().cloned();
-    let carrier =
-        Carrier { site: site.clone(), principal, source: from, id: id.clone(), permit, _held: held };
+    let carrier = Carrier {
+        site: site.clone(),
+        principal,
+        source: from,
+        id: id.clone(),
+        permit,
+        is_forwarded,
+        _held: held,
+    };
     let mut response = upgrade.on_upgrade(move |socket| carrier.carry(socket, resumed));
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(CONNECTION_ID, id);
@@ -187,6 +195,8 @@ struct Carrier {
     permit: Option<Permit>,
     /// Counts the socket.
     _held: Option<HeldSocket>,
+    /// Whether the peer is another node.
+    is_forwarded: bool,
 }
 
 /// A message of the wire itself, which is neither counted nor passed on.
@@ -235,7 +245,7 @@ impl Carrier {
         let end = tokio::select! {
             end = receive(&reader, &mut stream, &acknowledge) => end,
             end = write(&reader, &mut sink, acknowledged) => end,
-            _stops = self.site.access.until_invalid(&principal) => SocketEnd::Close(REVOKED),
+            _stops = self.site.access.until_invalid(&principal), if !self.is_forwarded => SocketEnd::Close(REVOKED),
         };
         drop(reader);
         finish(&mut sink, Some(&connection), end).await;
@@ -253,7 +263,7 @@ impl Carrier {
         });
         let text: Utf8Bytes = tokio::select! {
             read = read => read.map_err(|_elapsed| SocketEnd::Close(SILENT))??,
-            _stops = self.site.access.until_invalid(&self.principal) => {
+            _stops = self.site.access.until_invalid(&self.principal), if !self.is_forwarded => {
                 return Err(SocketEnd::Close(REVOKED));
             }
         };
@@ -263,7 +273,12 @@ impl Carrier {
         }
         let connection = self.site.registry.open_as(
             self.id.clone(),
-            Opened { principal: self.principal.clone(), source: self.source, permit: self.permit.take() },
+            Opened {
+                principal: self.principal.clone(),
+                source: self.source,
+                permit: self.permit.take(),
+                is_forwarded: self.is_forwarded,
+            },
             false,
         );
         let reader =

@@ -55,6 +55,7 @@ impl Acceptor {
 
     /// Accepts sockets until the server closes.
     pub(crate) async fn accept(self: Arc<Self>, listener: Listener, site: Site) {
+        let from_node = listener.serves_nodes;
         let site = Site { names: Arc::new(listener.names), ..site };
         let closing = self.closing.clone();
         let accepting = async {
@@ -88,6 +89,7 @@ impl Acceptor {
                         tcp::tune(&stream);
                         let arrival = Arrival {
                             proxies: proxies.clone(),
+                            from_node,
                             ..Arrival::new(Source::Address(peer), reserved, tls.is_some())
                         };
                         match &tls {
@@ -98,7 +100,7 @@ impl Acceptor {
                                 self.tasks.spawn(async move {
                                     match timeout(HEADERS_WAIT, accept).await {
                                         Ok(Ok(stream)) => {
-                                            acceptor.serve(stream, arrival, routes, permit).await
+                                            acceptor.serve(stream, arrival, routes, Some(permit)).await
                                         }
                                         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                                         Err(_elapsed) => tracing::debug!("a TLS handshake took too long"),
@@ -150,7 +152,7 @@ impl Acceptor {
         permit: OwnedSemaphorePermit,
     ) {
         let acceptor = self.clone();
-        self.tasks.spawn(async move { acceptor.serve(stream, arrival, routes, permit).await });
+        self.tasks.spawn(async move { acceptor.serve(stream, arrival, routes, Some(permit)).await });
     }
 
     /// Serves HTTP on a socket until it ends.
@@ -159,15 +161,17 @@ impl Acceptor {
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         arrival: Arrival,
         routes: Router,
-        permit: OwnedSemaphorePermit,
+        permit: Option<OwnedSemaphorePermit>,
     ) {
         // A WebSocket outlives the HTTP connection that it began with.
-        let held = HeldSocket::new(permit);
+        let held = permit.map(HeldSocket::new);
         let service = TowerToHyperService::new(tower::service_fn(move |request: Request<Incoming>| {
             let mut request = request.map(axum::body::Body::new);
             let arrival = arrival.for_request(request.headers());
             request.extensions_mut().insert(arrival);
-            request.extensions_mut().insert(held.clone());
+            if let Some(held) = held.clone() {
+                request.extensions_mut().insert(held);
+            }
             routes.clone().oneshot(request)
         }));
         let mut builder = Builder::new(TokioExecutor::new());

@@ -8,6 +8,7 @@ mod unix;
 pub(crate) use accept::Acceptor;
 pub use tcp::Proxies;
 pub(crate) use tcp::tune;
+pub(crate) use tls::node_client;
 pub use tls::{CertificateFiles, TlsError};
 
 use crate::http::Names;
@@ -18,6 +19,8 @@ use tokio::net::{TcpListener, UnixListener};
 pub struct Listener {
     pub(crate) socket: Socket,
     pub(crate) names: Names,
+    /// Whether its clients are other nodes.
+    pub(crate) serves_nodes: bool,
 }
 
 pub(crate) enum Socket {
@@ -63,7 +66,7 @@ impl Listener {
     pub async fn unix(path: PathBuf) -> Result<Self, ListenError> {
         let (listener, file) = unix::bind(path).await?;
         // Browsers do not reach a Unix socket, and its clients name any host.
-        Ok(Self { socket: Socket::Unix(listener, file), names: Names::default() })
+        Ok(Self { socket: Socket::Unix(listener, file), names: Names::default(), serves_nodes: false })
     }
 
     /// Listens on a TCP address. Without `hosts`, the names of the loopback interface are accepted.
@@ -83,7 +86,21 @@ impl Listener {
         let port = listener.local_addr().map_err(refused)?.port();
         let of_loopback = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{host}:{port}"));
         names.hosts.get_or_insert_default().extend(of_loopback);
-        Ok(Self { socket: Socket::Tcp { listener, tls, proxies }, names })
+        Ok(Self { socket: Socket::Tcp { listener, tls, proxies }, names, serves_nodes: false })
+    }
+
+    /// Listens for other nodes, which must have a certificate of the authority in
+    /// `certificate.client_authorities`.
+    ///
+    /// # Errors
+    /// The same as for [`Listener::tcp`]; also if `certificate` names no authority.
+    pub async fn nodes(address: SocketAddr, certificate: CertificateFiles) -> Result<Self, ListenError> {
+        if certificate.client_authorities.is_none() {
+            return Err(TlsError::no_authority(&certificate.certificate).into());
+        }
+        let listener = Self::tcp(address, Some(certificate), Proxies::default(), Names::default()).await?;
+        // Nodes name the address at which they were found, and browsers have no certificate.
+        Ok(Self { names: Names::default(), serves_nodes: true, ..listener })
     }
 
     /// Returns the address that it is bound to, as in `--listen`.

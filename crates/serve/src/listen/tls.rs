@@ -3,7 +3,7 @@
 use crate::limits::CERTIFICATE_INTERVAL;
 use jiff::Timestamp;
 use rustls::{
-    CertificateError, Error, ServerConfig,
+    CertificateError, ClientConfig, Error, RootCertStore, ServerConfig,
     client::{WebPkiServerVerifier, danger::ServerCertVerifier as _},
     crypto::ring::default_provider,
     server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier},
@@ -38,7 +38,7 @@ impl CertificateFiles {
         let pair = pair(self)?;
         let bad = |why: String| TlsError::new(&self.certificate, why);
         let certificate = pair.cert.first().ok_or_else(|| bad("it holds no certificate".to_owned()))?;
-        let mut roots = rustls::RootCertStore::empty();
+        let mut roots = RootCertStore::empty();
         roots.add(certificate.clone()).map_err(|error| bad(error.to_string()))?;
         let provider = Arc::new(default_provider());
         let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
@@ -87,6 +87,35 @@ impl TlsError {
     fn new(file: &std::path::Path, why: impl ToString) -> Self {
         Self { file: file.display().to_string(), why: why.to_string() }
     }
+
+    /// The certificate of a node without the authority of the others.
+    pub(crate) fn no_authority(certificate: &std::path::Path) -> Self {
+        Self::new(certificate, "the authority that signs the certificates of all nodes is missing")
+    }
+}
+
+/// Returns how a node connects to another one: with its own certificate, and only to a node whose
+/// certificate is of the same authority and names its address. The files are read anew.
+pub(crate) fn node_client(files: &CertificateFiles) -> Result<Arc<ClientConfig>, TlsError> {
+    let authorities =
+        files.client_authorities.as_ref().ok_or_else(|| TlsError::no_authority(&files.certificate))?;
+    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| TlsError::new(&files.key, error))?;
+    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TlsError::new(&files.certificate, error))?
+        .with_root_certificates(roots(authorities)?)
+        .with_client_auth_cert(certificates(&files.certificate)?, key)
+        .map_err(|error| TlsError::new(&files.certificate, error))?;
+    Ok(Arc::new(config))
+}
+
+/// Reads the authorities in a file.
+fn roots(path: &PathBuf) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots.add(certificate).map_err(|error| TlsError::new(path, error))?;
+    }
+    Ok(roots)
 }
 
 /// A certificate that follows its files.
@@ -117,11 +146,8 @@ impl Certificates {
         let builder = match &files.client_authorities {
             None => builder.with_no_client_auth(),
             Some(path) => {
-                let mut roots = rustls::RootCertStore::empty();
-                for certificate in certificates(path)? {
-                    roots.add(certificate).map_err(|error| TlsError::new(path, error))?;
-                }
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+                let roots = Arc::new(roots(path)?);
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
                 builder.with_client_cert_verifier(verifier.map_err(|error| TlsError::new(path, error))?)
             }
         };

@@ -7,6 +7,7 @@ mod access;
 mod address;
 mod append;
 mod blobs;
+mod cluster;
 mod column;
 mod connections;
 mod failure;
@@ -25,6 +26,7 @@ mod transaction;
 mod words;
 mod write;
 
+use crate::nodes::Nodes;
 use crate::{
     Holder,
     changes::Prepared,
@@ -36,10 +38,11 @@ pub use access::AccessTables;
 
 use address::Address;
 use agent::{
-    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
-    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
+    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession, Owner, SearchHit,
+    SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
 };
 use async_trait::async_trait;
+use cluster::Cluster;
 use connections::Connections;
 use failure::cannot_connect;
 use leases::Leases;
@@ -119,10 +122,9 @@ impl PostgresStore {
         status::nodes(&Address::parse(url)?).await
     }
 
-    /// Whether no other process can have taken a lease of this one without a takeover. A caller
-    /// checks it before each effect outside of the database.
-    pub fn is_live(&self) -> bool {
-        self.shared.node.is_live()
+    /// Returns the nodes that share the database, as this process sees them.
+    pub fn cluster(&self) -> Arc<dyn Nodes> {
+        Arc::new(Cluster(Arc::clone(&self.shared)))
     }
 
     fn rows(&self) -> RawRows<'_> {
@@ -339,7 +341,7 @@ impl SessionStore for PostgresStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        if !self.is_live() {
+        if !self.shared.node.is_live() {
             return Err(StoreError::Io("the last heartbeat of this process is too old".to_owned()));
         }
         let connection = transaction::connect(&self.shared.pool, Instant::now()).await?;
@@ -362,8 +364,26 @@ impl SessionStore for PostgresStore {
         Some(Arc::new(PostgresMemories { shared, scope: Scope { is_admin: false, ..self.scope.clone() } }))
     }
 
+    fn lease_life(&self) -> Option<Arc<dyn LeaseLife>> {
+        Some(Arc::new(NodeLife(Arc::clone(&self.shared))))
+    }
+
     fn scoped(&self, owner: &Owner) -> Option<Arc<dyn SessionStore>> {
         let scope = Scope::of(Some(owner));
         Some(Arc::new(Self { shared: Arc::clone(&self.shared), scope, is_scoped: true }))
+    }
+}
+
+/// The life of all leases of this process: that of its node.
+struct NodeLife(Arc<Shared>);
+
+#[async_trait]
+impl LeaseLife for NodeLife {
+    fn is_live(&self) -> bool {
+        self.0.node.is_live()
+    }
+
+    async fn ended(&self) {
+        self.0.node.ended().await;
     }
 }

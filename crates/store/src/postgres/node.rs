@@ -3,7 +3,7 @@
 
 use super::{address::Address, failure::failed, migrate};
 use crate::limits::{
-    FAREWELL_WAIT, HEARTBEAT, HEARTBEAT_WAIT, NODE_LIFE, NODE_SELF_LIFE, POSTGRES_RECONNECT,
+    FAREWELL_WAIT, HEARTBEAT, HEARTBEAT_WAIT, LIFE_STEP, NODE_LIFE, NODE_SELF_LIFE, POSTGRES_RECONNECT,
 };
 use agent::StoreError;
 use rustix::time::{ClockId, clock_gettime};
@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, types::ToSql};
 use uuid::Uuid;
 
 /// A registered node. It leaves when the last copy is dropped.
@@ -33,6 +33,8 @@ struct Shared {
     incarnation: AtomicI64,
     /// Until when its leases are certainly its own, in milliseconds of the clock since the boot.
     live_until: AtomicU64,
+    /// Where other nodes reach it, and whether it drains.
+    announced: Mutex<(Option<String>, bool)>,
 }
 
 /// What a node tells about itself.
@@ -71,6 +73,23 @@ impl Node {
     /// Returns the incarnation that new leases are of.
     pub(super) fn incarnation(&self) -> i64 {
         self.shared.incarnation.load(Ordering::Acquire)
+    }
+
+    /// Sets what the node tells about itself if it has to register again.
+    pub(super) fn announce(&self, address: Option<String>, is_draining: bool) {
+        *self.shared.announced.lock().unwrap_or_else(PoisonError::into_inner) = (address, is_draining);
+    }
+
+    /// Completes once [`Node::is_live`] is false.
+    pub(super) async fn ended(&self) {
+        loop {
+            let left = self.shared.live_until.load(Ordering::Acquire).saturating_sub(since_boot());
+            if left == 0 {
+                return;
+            }
+            // Timers stand still while the machine sleeps.
+            tokio::time::sleep(Duration::from_millis(left).min(LIFE_STEP)).await;
+        }
     }
 
     /// Whether no other node can have taken a lease of this one without a takeover: the last
@@ -185,8 +204,15 @@ impl Beats {
                 ],
             )
             .await?;
+        let incarnation = row.try_get(0)?;
+        if known != Some(incarnation) {
+            let (address, drains) =
+                self.shared.announced.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let params: &[&(dyn ToSql + Sync)] = &[&self.id, &incarnation, &address, &drains];
+            client.execute("SELECT announce($1, $2, $3, $4)", params).await?;
+        }
         self.client = Some(client);
-        row.try_get(0)
+        Ok(incarnation)
     }
 }
 

@@ -182,6 +182,7 @@ impl Event {
             Self::ResultsLeftOut { .. } => 5,
             Self::Prefix { .. } | Self::Briefing { .. } => 7,
             Self::Answer { .. } => 6,
+            Self::TurnEnded { end: TurnEnd::Stopped(StopReason::Suspended), .. } => 9,
             Self::Tasks { .. } | Self::Goal { .. } | Self::Subagent(_) => 8,
             _ => 1,
         }
@@ -422,7 +423,7 @@ words! {
     PlanStatus { Pending, InProgress, Completed }
     TaskStatus { Pending, InProgress, Completed, Cancelled, Failed }
     GoalStatus { Active, Paused, Interrupted, Blocked, BudgetLimited, Complete }
-    StopReason { EndTurn, MaxTokens, MaxTurnRequests, Refusal, Cancelled }
+    StopReason { EndTurn, MaxTokens, MaxTurnRequests, Refusal, Cancelled, Suspended }
     ToolKind { Read, Edit, Delete, Move, Search, Execute, Think, Fetch, SwitchMode, Other }
     ToolStatus { Pending, InProgress, Completed, Failed, Cancelled, Interrupted }
 }

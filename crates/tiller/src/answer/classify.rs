@@ -125,7 +125,7 @@ fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
 fn of_store(error: &StoreError) -> Kind {
     match error {
         StoreError::NotFound(_) => Kind::NotFound,
-        StoreError::Held { .. } | StoreError::Fenced(_) => Kind::Busy,
+        StoreError::Held { .. } | StoreError::Fenced(_) | StoreError::Unconfirmed(_) => Kind::Busy,
         StoreError::BadCursor(_) => Kind::Usage,
         StoreError::Format(_) | StoreError::Damaged(_) | StoreError::Io(_) => Kind::Internal,
     }

@@ -40,6 +40,28 @@ pub(crate) struct ServePlace {
     /// scope metrics.
     #[arg(long, value_name = "PLACE")]
     pub(crate) metrics_listen: Option<String>,
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+}
+
+/// The arguments of a server that is one of several nodes.
+#[derive(Debug, Args)]
+pub(crate) struct NodeArgs {
+    /// Where to listen for other nodes of the same database: tcp:ADDRESS:PORT.
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) node_listen: Option<String>,
+    /// Where other nodes reach this one: HOST:PORT, with a host that is in its certificate.
+    #[arg(long, value_name = "HOST:PORT", requires = "node_listen")]
+    pub(crate) node_address: Option<String>,
+    /// The PEM file with the certificate of this node.
+    #[arg(long, value_name = "FILE", requires = "node_listen")]
+    pub(crate) node_cert: Option<PathBuf>,
+    /// The PEM file with the private key of the node's certificate.
+    #[arg(long, value_name = "FILE", requires = "node_listen")]
+    pub(crate) node_key: Option<PathBuf>,
+    /// The PEM file of the authority that signs the certificates of all nodes.
+    #[arg(long, value_name = "FILE", requires = "node_listen")]
+    pub(crate) node_ca: Option<PathBuf>,
 }
 
 /// The commands of an administrator.

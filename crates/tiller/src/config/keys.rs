@@ -32,8 +32,8 @@ const PLACE: &str = "a project must not choose where commands run";
 /// Millionths of a dollar in a cent.
 const MICRODOLLARS_IN_CENT: u64 = 10_000;
 
-/// Returns the key of a quota of a server.
-const fn quota(name: &'static str, set: fn(&mut Options, &str, &Value) -> Result<(), ValueError>) -> Key {
+/// Returns the key of a setting of a server.
+const fn server(name: &'static str, set: fn(&mut Options, &str, &Value) -> Result<(), ValueError>) -> Key {
     Key { name, in_project: InProject::Never(SERVE), set }
 }
 
@@ -348,48 +348,47 @@ pub(crate) const KEYS: &[Key] = &[
         in_project: InProject::Never(SERVE),
         set: |o, _, v| Ok(o.serve.linger = v.seconds()?),
     },
-    quota(
-        "serve.quota.user.connections",
-        |o, _, v| Ok(o.serve.operation_mut().user.connections = v.count()?),
-    ),
-    quota("serve.quota.user.open_sessions", |o, _, v| {
+    server("serve.quota.user.connections", |o, _, v| {
+        Ok(o.serve.operation_mut().user.connections = v.count()?)
+    }),
+    server("serve.quota.user.open_sessions", |o, _, v| {
         Ok(o.serve.operation_mut().user.open_sessions = v.count()?)
     }),
-    quota("serve.quota.user.running_turns", |o, _, v| {
+    server("serve.quota.user.running_turns", |o, _, v| {
         Ok(o.serve.operation_mut().user.running_turns = v.count()?)
     }),
-    quota("serve.quota.user.queued_turns", |o, _, v| {
+    server("serve.quota.user.queued_turns", |o, _, v| {
         Ok(o.serve.operation_mut().user.queued_turns = v.count()?)
     }),
-    quota("serve.quota.user.prompts_per_minute", |o, _, v| {
+    server("serve.quota.user.prompts_per_minute", |o, _, v| {
         Ok(o.serve.operation_mut().user.prompts_per_minute = v.count()?)
     }),
-    quota("serve.quota.user.tokens_per_day", |o, _, v| {
+    server("serve.quota.user.tokens_per_day", |o, _, v| {
         Ok(o.serve.operation_mut().user.tokens_per_day = Some(v.count()?))
     }),
-    quota("serve.quota.user.cost_per_day", |o, _, v| {
+    server("serve.quota.user.cost_per_day", |o, _, v| {
         Ok(o.serve.operation_mut().user.microdollars_per_day =
             Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
     }),
-    quota("serve.quota.tenant.connections", |o, _, v| {
+    server("serve.quota.tenant.connections", |o, _, v| {
         Ok(o.serve.operation_mut().tenant.connections = v.count()?)
     }),
-    quota("serve.quota.tenant.open_sessions", |o, _, v| {
+    server("serve.quota.tenant.open_sessions", |o, _, v| {
         Ok(o.serve.operation_mut().tenant.open_sessions = v.count()?)
     }),
-    quota("serve.quota.tenant.running_turns", |o, _, v| {
+    server("serve.quota.tenant.running_turns", |o, _, v| {
         Ok(o.serve.operation_mut().tenant.running_turns = v.count()?)
     }),
-    quota("serve.quota.tenant.queued_turns", |o, _, v| {
+    server("serve.quota.tenant.queued_turns", |o, _, v| {
         Ok(o.serve.operation_mut().tenant.queued_turns = v.count()?)
     }),
-    quota("serve.quota.tenant.prompts_per_minute", |o, _, v| {
+    server("serve.quota.tenant.prompts_per_minute", |o, _, v| {
         Ok(o.serve.operation_mut().tenant.prompts_per_minute = v.count()?)
     }),
-    quota("serve.quota.tenant.tokens_per_day", |o, _, v| {
+    server("serve.quota.tenant.tokens_per_day", |o, _, v| {
         Ok(o.serve.operation_mut().tenant.tokens_per_day = Some(v.count()?))
     }),
-    quota("serve.quota.tenant.cost_per_day", |o, _, v| {
+    server("serve.quota.tenant.cost_per_day", |o, _, v| {
         Ok(o.serve.operation_mut().tenant.microdollars_per_day =
             Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
     }),
@@ -403,6 +402,11 @@ pub(crate) const KEYS: &[Key] = &[
         in_project: InProject::Never(SERVE),
         set: |o, _, v| Ok(o.serve.operation_mut().metrics_listen = Some(v.text()?)),
     },
+    server("serve.node.listen", |o, _, v| Ok(o.serve.nodes_mut().listen = Some(v.text()?))),
+    server("serve.node.address", |o, _, v| Ok(o.serve.nodes_mut().address = Some(v.text()?))),
+    server("serve.node.cert", |o, _, v| Ok(o.serve.nodes_mut().cert = Some(v.text()?))),
+    server("serve.node.key", |o, _, v| Ok(o.serve.nodes_mut().key = Some(v.text()?))),
+    server("serve.node.ca", |o, _, v| Ok(o.serve.nodes_mut().ca = Some(v.text()?))),
     Key {
         name: "serve.oidc.issuer",
         in_project: InProject::Never(SERVE),

@@ -202,7 +202,7 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
         (Some(exit), _) => exit,
         (None, StopReason::EndTurn) => goal.as_ref().map_or(Exit::Ok, |goal| goal_exit(goal.status)),
         (None, StopReason::MaxTokens | StopReason::MaxTurnRequests) => Exit::Limit,
-        (None, StopReason::Refusal | StopReason::Cancelled) => Exit::Error,
+        (None, StopReason::Refusal | StopReason::Cancelled | StopReason::Suspended) => Exit::Error,
     };
     with(output, |output| {
         let of_goal = goal.filter(|_| outcome.stop_reason == StopReason::EndTurn && exit != Exit::Ok);
@@ -319,6 +319,7 @@ fn reason(exit: Exit, stop: StopReason, run: &Run) -> Option<String> {
         }
         (_, StopReason::MaxTokens) => Some("the model's answer reached its size limit".to_owned()),
         (_, StopReason::Refusal) => Some("the model refused".to_owned()),
+        (_, StopReason::Suspended) => Some("another process goes on with the turn".to_owned()),
         (_, StopReason::EndTurn) => None,
     }
 }

@@ -8,7 +8,7 @@ mod web;
 
 pub(crate) use interface::{EnterChoice, Interface, ScreenChoice};
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
-pub(crate) use serve::{OidcSettings, ServeSettings};
+pub(crate) use serve::{NodeSettings, OidcSettings, ServeSettings};
 pub(crate) use web::{SearchChoice, Web};
 
 use crate::limits::HOOK_TIMEOUT;

@@ -31,6 +31,8 @@ pub(crate) struct ServeSettings {
     oidc: OidcSettings,
     /// What users may use.
     operation: OperationSettings,
+    /// How it is one of several nodes.
+    nodes: NodeSettings,
 }
 
 /// What the users of a server may use of it.
@@ -55,6 +57,20 @@ impl Default for OperationSettings {
             metrics_listen: None,
         }
     }
+}
+
+/// How a server is one of several nodes that share a database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct NodeSettings {
+    /// Where it listens for other nodes; it is the only node without one.
+    pub(crate) listen: Option<String>,
+    /// Where the others reach it, as `HOST:PORT`; the address that it listens on without one.
+    pub(crate) address: Option<String>,
+    /// The PEM files of its certificate and its key.
+    pub(crate) cert: Option<String>,
+    pub(crate) key: Option<String>,
+    /// The PEM file of the authority that signs the certificates of all nodes.
+    pub(crate) ca: Option<String>,
 }
 
 /// The identity provider whose tokens are accepted, and what they mean.
@@ -108,11 +124,22 @@ impl Default for ServeSettings {
             linger: SERVE_LINGER,
             oidc: OidcSettings::default(),
             operation: OperationSettings::default(),
+            nodes: NodeSettings::default(),
         }
     }
 }
 
 impl ServeSettings {
+    /// How it is one of several nodes.
+    pub(crate) fn nodes(&self) -> &NodeSettings {
+        &self.nodes
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn nodes_mut(&mut self) -> &mut NodeSettings {
+        &mut self.nodes
+    }
+
     /// The identity provider whose tokens are accepted.
     pub(crate) fn oidc(&self) -> &OidcSettings {
         &self.oidc

@@ -15,7 +15,7 @@ pub(super) struct ServedProtocol(pub(super) Arc<Users>);
 #[async_trait]
 impl Application for ServedProtocol {
     async fn serve(&self, connection: Carried) {
-        let Carried { id, principal, source, reader, writer, presence, waiting } = connection;
+        let Carried { id, principal, source, reader, writer, presence, waiting, .. } = connection;
         let user = self.0.of(&principal, source).await;
         let options = AcpOptions {
             output_closed: CancellationToken::new(),

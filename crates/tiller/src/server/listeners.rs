@@ -74,13 +74,18 @@ fn place(text: &str) -> Result<Place> {
             false => Err(refuse(format!("--listen {text}: the path of a Unix socket must be absolute"))),
         };
     }
-    let address = text.strip_prefix("tcp:").map(|address| address.replacen("localhost:", "127.0.0.1:", 1));
-    match address.and_then(|address| address.parse().ok()) {
+    match tcp_address(text) {
         Some(address) => Ok(Place::Tcp(address)),
         None => Err(refuse(format!(
             "--listen {text}: write unix:PATH or tcp:ADDRESS:PORT, such as tcp:127.0.0.1:7000"
         ))),
     }
+}
+
+/// Returns the address in `tcp:ADDRESS:PORT`.
+pub(super) fn tcp_address(text: &str) -> Option<SocketAddr> {
+    let address = text.strip_prefix("tcp:")?.replacen("localhost:", "127.0.0.1:", 1);
+    address.parse().ok()
 }
 
 /// Returns why it is not safe to listen: no credential protects the server, or one would be read by

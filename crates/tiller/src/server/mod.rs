@@ -3,7 +3,9 @@
 pub(crate) mod admin;
 mod application;
 mod connect;
+mod departure;
 mod listeners;
+mod nodes;
 mod oidc;
 mod steward;
 pub(crate) mod stores;
@@ -12,6 +14,8 @@ mod users;
 pub(crate) use connect::connect;
 
 use application::ServedProtocol;
+use departure::Departure;
+use nodes::Node;
 use steward::Steward;
 use users::Users;
 
@@ -27,7 +31,7 @@ use agent::{Principal, Scope, SessionStore};
 use anyhow::{Context as _, Result};
 use futures::FutureExt as _;
 use std::{io::Write as _, sync::Arc};
-use store::StoreAddress;
+use store::{StoreAddress, nodes::Nodes};
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
@@ -42,7 +46,11 @@ pub(crate) struct Place {
 }
 
 /// Serves clients over a store until a signal ends the server in order.
-pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<Exit> {
+pub(crate) async fn serve(
+    place: Place,
+    store: Arc<dyn SessionStore>,
+    nodes: Option<Arc<dyn Nodes>>,
+) -> Result<Exit> {
     let Place { options, environment, .. } = &place;
     let (system, directories) = (wiring::local_system(options), &options.directories);
     let stores::AccessStores { tokens, audit, .. } =
@@ -57,8 +65,9 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
     {
         return Err(refuse(danger));
     }
-    let listeners = listeners::bind(places, &options.serve).await?;
+    let mut listeners = listeners::bind(places, &options.serve).await?;
     let metrics_listeners = listeners::bind(metrics_place.into_iter().collect(), &options.serve).await?;
+    let node = Node::bind(options.serve.nodes(), nodes).await?;
     let mut credentials = Credentials::new(tokens.clone(), wall_clock());
     if let Some(identities) = identities {
         credentials = credentials.with_verifier(Arc::new(identities));
@@ -91,11 +100,24 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
         listeners: listeners.iter().map(::serve::Listener::place).collect(),
         started: wall_clock()(),
     };
-    let server = Server::new(Arc::new(ServedProtocol(users.clone())), access, serve_options)
+    let protocol = Arc::new(ServedProtocol(users.clone()));
+    let mut cluster = None;
+    let server = match node {
+        None => Server::new(protocol, access, serve_options),
+        Some(Node { nodes, listener, options, address }) => {
+            nodes.announce(Some(address.clone()), false).await?;
+            listeners.push(listener);
+            cluster = Some((nodes, address));
+            Server::of_nodes(protocol, access, serve_options, options)
+        }
+    };
+    let server = server
         .context("the operating system has no random bytes")?
         .with_load(load)
         .with_metrics(metrics)
         .administered(Arc::new(steward));
+    let departure =
+        cluster.zip(server.drain()).map(|((nodes, address), drain)| Departure { nodes, drain, address });
     for listener in listeners {
         writeln!(streams::stderr(), "listening on {}", listener.place())?;
         server.listen(listener);
@@ -104,20 +126,30 @@ pub(crate) async fn serve(place: Place, store: Arc<dyn SessionStore>) -> Result<
         writeln!(streams::stderr(), "metrics on {}", listener.place())?;
         server.listen_for_metrics(listener);
     }
-    signals::end_in_order();
+    match &departure {
+        Some(_) => signals::end_in_order_within(Departure::LONGEST + limits::ORDERLY_SHUTDOWN),
+        None => signals::end_in_order(),
+    }
     let stop = CancellationToken::new();
     let run = server.run(stop.clone());
-    tokio::pin!(run);
-    let exit = tokio::select! {
-        () = &mut run => Exit::Ok,
-        exit = signals::next() => {
-            stop.cancel();
-            if tokio::time::timeout(limits::STOP, run).await.is_err() {
-                tracing::warn!("connections did not close in time");
-            }
-            exit
+    let run = async {
+        tokio::select! {
+            () = run => {}
+            () = async {
+                stop.cancelled().await;
+                tokio::time::sleep(limits::STOP).await;
+            } => tracing::warn!("connections did not close in time"),
         }
     };
+    let end = async {
+        let exit = signals::next().await;
+        if let Some(departure) = &departure {
+            departure.drain(&users).await;
+        }
+        stop.cancel();
+        exit
+    };
+    let ((), exit) = tokio::join!(run, end);
     if tokio::time::timeout(limits::HANG_UP, users.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }

@@ -8,14 +8,15 @@ use crate::{
     services::Services,
     wiring::{self, App},
 };
-use ::serve::{Operators, auth::Source};
+use ::serve::{Abandoned, Operators, auth::Source};
 use acp::{AcpOptions, ClientTools};
-use agent::{Owner, Principal, Runtime, SessionHandle, SessionStore, scoped};
+use agent::{Owner, Principal, Runtime, SessionHandle, SessionId, SessionStore, scoped};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
+use system::AbsPath;
 
 /// The users of a server.
 pub(super) struct Users {
@@ -34,6 +35,24 @@ pub(super) struct User {
     tools_are_set: bool,
 }
 
+/// Returns whose sessions a principal has; `None` are those of the command line, which belong to
+/// the user who runs the server.
+pub(super) fn owner(principal: &Principal, source: Source) -> Option<Owner> {
+    let own = rustix::process::geteuid().as_raw();
+    (source != Source::Unix(own)).then(|| principal.owner())
+}
+
+/// Returns as whom a session is opened elsewhere when its owner has no client.
+fn acting_for(owner: Option<&Owner>) -> (Principal, Source) {
+    match owner {
+        None => (Principal::local(""), Source::Unix(rustix::process::geteuid().as_raw())),
+        Some(Owner { tenant, user }) => {
+            let principal = Principal { tenant: tenant.clone(), ..Principal::local(user.as_str()) };
+            (principal, Source::Address(std::net::Ipv4Addr::LOCALHOST.into()))
+        }
+    }
+}
+
 impl Users {
     /// Creates the users of a server over a store. The operators decide what they may begin.
     pub(super) fn new(place: Place, store: Arc<dyn SessionStore>, operators: Arc<Operators>) -> Self {
@@ -43,8 +62,7 @@ impl Users {
     /// Returns a principal's user. The one who runs the server has the sessions of the command
     /// line, which have no owner.
     pub(super) async fn of(&self, principal: &Principal, source: Source) -> Arc<User> {
-        let own = rustix::process::geteuid().as_raw();
-        let owner = (source != Source::Unix(own)).then(|| principal.owner());
+        let owner = owner(principal, source);
         if let Some(owner) = &owner {
             self.operators.restore(&owner.tenant, self.store.as_ref()).await;
         }
@@ -81,6 +99,24 @@ impl Users {
     pub(super) async fn shutdown(&self) {
         let users: Vec<_> = self.open().values().cloned().collect();
         futures::future::join_all(users.iter().map(|user| user.app.runtime.shutdown())).await;
+    }
+
+    /// Ends every session of every user so that other nodes can go on with it. Returns those that a
+    /// turn goes on in without a client.
+    pub(super) async fn suspend(&self, patience: Duration) -> Vec<Abandoned> {
+        let users: Vec<_> = self.open().iter().map(|(owner, user)| (owner.clone(), user.clone())).collect();
+        let suspended = users.iter().map(async |(owner, user)| {
+            let (principal, source) = acting_for(owner.as_ref());
+            let left = user.app.runtime.suspend(patience).await.into_iter();
+            let abandoned = move |(session, cwd): (SessionId, AbsPath)| Abandoned {
+                principal: principal.clone(),
+                source,
+                session: session.to_string(),
+                cwd: cwd.to_string(),
+            };
+            left.map(abandoned).collect::<Vec<_>>()
+        });
+        futures::future::join_all(suspended).await.into_iter().flatten().collect()
     }
 
     fn open_user(&self, owner: Option<&Owner>) -> User {

@@ -25,7 +25,7 @@ use agent::{Operator, Runtime, SessionStore, ToolProviders};
 use anyhow::{Context as _, Result};
 use providers::Catalog;
 use std::sync::Arc;
-use store::{Database, SqliteStore, StoreAddress};
+use store::{Database, SqliteStore, StoreAddress, nodes::Nodes};
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
@@ -82,24 +82,24 @@ pub(crate) fn wire_to(
     App { runtime, catalog, _temporary: None }
 }
 
-/// Opens the session store of a server: at an address, or that of the data directory.
+/// Opens the session store of a server: at an address, or that of the data directory. Returns the
+/// nodes that share it as well, if it can be shared.
 pub(crate) async fn session_store(
     options: &Options,
     address: Option<&StoreAddress>,
-) -> Result<Arc<dyn SessionStore>> {
+) -> Result<(Arc<dyn SessionStore>, Option<Arc<dyn Nodes>>)> {
     match address {
-        Some(address) => open_store(address).await,
+        Some(address) => {
+            let database = Database::open(address).await;
+            let database = database.with_context(|| format!("cannot open the session store {address}"))?;
+            let nodes = database.nodes();
+            Ok((database.into_store(), nodes))
+        }
         None => {
             let file = sessions_file(&options.directories.data);
-            Ok(Arc::new(SqliteStore::open_in_background(file.as_std())?))
+            Ok((Arc::new(SqliteStore::open_in_background(file.as_std())?), None))
         }
     }
-}
-
-/// Opens the session store at an address, of either kind.
-pub(crate) async fn open_store(address: &StoreAddress) -> Result<Arc<dyn SessionStore>> {
-    let database = Database::open(address).await;
-    Ok(database.with_context(|| format!("cannot open the session store {address}"))?.into_store())
 }
 
 /// Returns the options with which the protocol is served.

@@ -9,6 +9,7 @@
 mod administration;
 mod agent;
 mod answers;
+mod chaos;
 mod child;
 mod cli;
 mod commands;
@@ -45,6 +46,7 @@ mod model_server;
 mod models;
 mod native;
 mod native_servers;
+mod nodes;
 mod parity;
 mod permissions;
 #[expect(dead_code, reason = "the tests of the store also kill it")]

@@ -28,17 +28,35 @@ impl Server {
     pub(crate) fn start_with(home: &Home, args: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = home.tiller(&[&["serve"], args].concat());
         command.envs(environment.iter().copied());
+        if let Some(log) = std::env::var_os("TILLER_LOG") {
+            command.env("TILLER_LOG", log);
+        }
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let place = lines.find_map(|line| Some(line.strip_prefix("listening on ")?.to_owned()));
-        // The rest is read, so that the server can write its log.
-        std::thread::spawn(move || lines.for_each(drop));
+        // The rest is the log, which is shown if the test fails.
+        std::thread::spawn(move || lines.for_each(|line| drop(writeln!(std::io::stderr(), "{line}"))));
         Self { child, place: place.expect("it prints where it listens") }
     }
 
     /// Returns where it listens.
     pub(crate) fn place(&self) -> &str {
         &self.place
+    }
+}
+
+impl Server {
+    pub(crate) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits until the server has ended.
+    pub(crate) fn wait(&mut self) {
+        self.child.wait().unwrap();
     }
 }
 
@@ -115,7 +133,7 @@ impl Client {
     }
 
     /// Waits for a message.
-    pub(crate) fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&mut self, mut fits: impl FnMut(&Value) -> bool) -> Value {
         loop {
             let message = self.lines.recv_timeout(WAIT).expect("the message arrives");
             if fits(&message) {

@@ -4,7 +4,7 @@ use crate::{
     connection::{Reply, errors, params, prompt_id, unpriced},
     v1::{Connection, Peer, from_acp, to_acp},
 };
-use agent::{PromptId, PromptOutcome, SessionHandle, TurnError};
+use agent::{PromptId, PromptOutcome, SessionHandle, StopReason, TurnError};
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
@@ -96,6 +96,9 @@ fn answer(
     is_kosmokrator: bool,
 ) -> Result<acp::PromptResponse, Error> {
     let outcome = ended.map_err(|error| errors::turn(&error))?;
+    if outcome.stop_reason == StopReason::Suspended {
+        return Err(errors::moved());
+    }
     let usage = match is_kosmokrator {
         true => acp::Usage::new(outcome.total.all(), outcome.total.input, outcome.total.output),
         false => {

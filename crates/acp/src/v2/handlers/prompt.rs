@@ -4,7 +4,7 @@ use crate::{
     connection::{Reply, errors, params, prompt_id},
     v2::{Connection, from_acp},
 };
-use agent::{Content, PromptId, SessionHandle};
+use agent::{Content, PromptId, SessionHandle, StopReason};
 use agent_client_protocol::Error;
 use agent_client_protocol_schema::v2 as acp;
 use serde::Deserialize;
@@ -48,6 +48,7 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     };
     let Some(message) = inserted else {
         return reply.send(Err::<(), _>(match turn.settled().await {
+            Ok(outcome) if outcome.stop_reason == StopReason::Suspended => errors::moved(),
             // The prompt was cancelled before it was recorded.
             Ok(_cancelled) => errors::request_cancelled(),
             Err(error) => errors::turn(&error),

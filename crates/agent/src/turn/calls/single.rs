@@ -160,6 +160,10 @@ impl Calls<'_> {
         let (id, is_nested) = (candidate.id().clone(), candidate.is_nested());
         let is_foreign = policy::is_foreign(candidate.name());
         let (call, effect) = candidate.call();
+        if effect != Effect::Reads {
+            // Recording the start of the call has proved the lease, but that may be long ago.
+            self.session.log().confirm_lease()?;
+        }
         if is_nested {
             if is_foreign {
                 cx.limits = cx.limits.uncut();

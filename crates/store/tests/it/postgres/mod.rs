@@ -4,6 +4,7 @@ mod bytes;
 mod isolation;
 mod kills;
 mod migrations;
+mod nodes;
 mod outcomes;
 mod proxy;
 mod races;

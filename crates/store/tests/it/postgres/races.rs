@@ -56,7 +56,7 @@ async fn the_lease_of_a_node_without_a_heartbeat_is_free() {
     let url = database(&server, "silent").await;
     let nodes = [PostgresStore::open(&url).await.unwrap(), PostgresStore::open(&url).await.unwrap()];
     let lease = nodes[0].create(session("s1")).await.unwrap();
-    assert!(nodes[0].is_live());
+    assert!(nodes[0].lease_life().unwrap().is_live());
     assert!(matches!(nodes[1].acquire(&lease.session, false).await, Err(StoreError::Held { .. })));
     let admin = connect(&url).await;
     // Its time is over by the clock of the server, as if its heartbeats had not arrived.

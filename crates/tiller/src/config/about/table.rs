@@ -19,6 +19,11 @@ const fn quota(name: &'static str, most: Option<i64>, text: &'static str) -> Abo
     About { name, takes: Takes::Count, default, text }
 }
 
+/// Describes a text among the settings of a server.
+const fn text(name: &'static str, default: &'static str, text: &'static str) -> About {
+    About { name, takes: Takes::Text, default: DefaultValue::Described(default), text }
+}
+
 pub(super) const ABOUT: &[About] = &[
     About {
         name: "agent.default_model",
@@ -308,18 +313,8 @@ pub(super) const ABOUT: &[About] = &[
         text: "Networks of reverse proxies in CIDR notation. Only from them `X-Forwarded-For` and \
                `X-Forwarded-Proto` are read.",
     },
-    About {
-        name: "serve.tls_cert",
-        takes: Takes::Text,
-        default: DefaultValue::Described("none"),
-        text: "The PEM file with the server's certificate and its intermediates.",
-    },
-    About {
-        name: "serve.tls_key",
-        takes: Takes::Text,
-        default: DefaultValue::Described("none"),
-        text: "The PEM file with the private key of the server's certificate.",
-    },
+    text("serve.tls_cert", "none", "The PEM file with the server's certificate and its intermediates."),
+    text("serve.tls_key", "none", "The PEM file with the private key of the server's certificate."),
     About {
         name: "serve.unix_users",
         takes: Takes::List(Item::Argument),
@@ -409,38 +404,51 @@ pub(super) const ABOUT: &[About] = &[
         text: "Requests of a server to one provider of models at the same time; others wait, and users \
                take turns.",
     },
-    About {
-        name: "serve.metrics_listen",
-        takes: Takes::Text,
-        default: DefaultValue::Described("none"),
-        text: "Where the server offers its [metrics](serve.md#health-and-metrics) over TCP: \
+    text(
+        "serve.metrics_listen",
+        "none",
+        "Where the server offers its [metrics](serve.md#health-and-metrics) over TCP: \
                `tcp:ADDRESS:PORT`.",
-    },
-    About {
-        name: "serve.oidc.issuer",
-        takes: Takes::Text,
-        default: DefaultValue::Described("none"),
-        text: "The URL of an OpenID Connect provider whose tokens are accepted, exactly as in their claim \
+    ),
+    text(
+        "serve.node.listen",
+        "none",
+        "Where the server listens for [other nodes](serve.md#several-nodes): `tcp:ADDRESS:PORT`.",
+    ),
+    text(
+        "serve.node.address",
+        "the address it listens on",
+        "Where other nodes reach this one: `HOST:PORT`, with a host that is in its certificate.",
+    ),
+    text("serve.node.cert", "none", "The PEM file with the certificate of this node."),
+    text("serve.node.key", "none", "The PEM file with the private key of the node's certificate."),
+    text(
+        "serve.node.ca",
+        "none",
+        "The PEM file of the authority of all nodes. Its certificates speak for every user.",
+    ),
+    text(
+        "serve.oidc.issuer",
+        "none",
+        "The URL of an OpenID Connect provider whose tokens are accepted, exactly as in their claim \
                `iss`.",
-    },
-    About {
-        name: "serve.oidc.audience",
-        takes: Takes::Text,
-        default: DefaultValue::Described("none"),
-        text: "The id of this server at the provider; the claim `aud` of a token must name it.",
-    },
+    ),
+    text(
+        "serve.oidc.audience",
+        "none",
+        "The id of this server at the provider; the claim `aud` of a token must name it.",
+    ),
     About {
         name: "serve.oidc.user_claim",
         takes: Takes::Text,
         default: DefaultValue::Text("sub"),
         text: "The claim with the name of the user. An `email` must be verified.",
     },
-    About {
-        name: "serve.oidc.tenant_claim",
-        takes: Takes::Text,
-        default: DefaultValue::Described("none; all users are of one tenant"),
-        text: "The claim with the tenant of the user.",
-    },
+    text(
+        "serve.oidc.tenant_claim",
+        "none; all users are of one tenant",
+        "The claim with the tenant of the user.",
+    ),
     About {
         name: "serve.oidc.groups_claim",
         takes: Takes::Text,

@@ -89,7 +89,7 @@ impl Transcript {
                     }
                     TurnEnd::Stopped(reason) => {
                         let why = match reason {
-                            StopReason::EndTurn => return,
+                            StopReason::EndTurn | StopReason::Suspended => return,
                             StopReason::MaxTokens => "the model's output limit was reached",
                             StopReason::MaxTurnRequests => "the limit of requests in one turn was reached",
                             StopReason::Refusal => "the model refused",

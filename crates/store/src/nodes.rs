@@ -1,0 +1,57 @@
+//! The nodes of a server: processes that share one database of sessions.
+
+use agent::{Owner, SessionId, StoreError};
+use async_trait::async_trait;
+
+/// The nodes that share a database, as one of them sees the others.
+#[async_trait]
+pub trait Nodes: Send + Sync {
+    /// Returns this node's id.
+    fn id(&self) -> String;
+
+    /// Makes it known where other nodes reach this one (`HOST:PORT`), and whether it drains: a node
+    /// that drains gets no further sessions.
+    async fn announce(&self, address: Option<String>, is_draining: bool) -> Result<(), StoreError>;
+
+    /// Returns the other nodes that are alive, have an address and do not drain; the one that holds
+    /// the fewest sessions first.
+    async fn others(&self) -> Result<Vec<Peer>, StoreError>;
+
+    /// Returns the ids of all nodes that are alive.
+    async fn alive(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Returns who holds a session of a user (`None`: the user of the machine).
+    async fn holder(&self, owner: Option<&Owner>, session: &SessionId) -> Result<NodeHolder, StoreError>;
+
+    /// Returns sessions whose holder died while it held them, at most so many.
+    async fn orphans(&self, at_most: usize) -> Result<Vec<Orphan>, StoreError>;
+}
+
+/// Another node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// Its id, which is new with each start.
+    pub id: String,
+    /// Where other nodes reach it, as `HOST:PORT`; `None` if it serves no nodes.
+    pub address: Option<String>,
+}
+
+/// Who holds a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NodeHolder {
+    /// No node, or one that is gone; or there is no such session.
+    Free,
+    /// This node.
+    Here,
+    /// Another node that is alive.
+    Other(Peer),
+}
+
+/// A session whose holder died.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Orphan {
+    /// The user whom it belongs to; `None` for the user of the machine.
+    pub owner: Option<Owner>,
+    /// The session.
+    pub id: SessionId,
+}

@@ -1,0 +1,80 @@
+//! The nodes that share the database.
+
+use super::{
+    failure::failed,
+    scope::{Scope, owner},
+    shared::Shared,
+    transaction::{Transaction, connect},
+};
+use crate::nodes::{NodeHolder, Nodes, Orphan, Peer};
+use agent::{Owner, SessionId, StoreError};
+use async_trait::async_trait;
+use std::{sync::Arc, time::Instant};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+/// The nodes that share the database.
+pub(super) struct Cluster(pub(super) Arc<Shared>);
+
+/// The node that holds a session, as long as it lives.
+const HOLDER: &str = "SELECT n.id, n.address FROM sessions s JOIN nodes n ON n.id = s.lease_node \
+     AND n.incarnation = s.lease_incarnation AND n.expires_at > clock_timestamp() WHERE s.id = $1";
+
+impl Cluster {
+    async fn rows(&self, sql: &str, params: super::transaction::Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let connection = connect(&self.0.pool, Instant::now()).await?;
+        connection.query(sql, params).await.map_err(|error| failed(&error))
+    }
+}
+
+#[async_trait]
+impl Nodes for Cluster {
+    fn id(&self) -> String {
+        self.0.node.id.to_string()
+    }
+
+    async fn announce(&self, address: Option<String>, is_draining: bool) -> Result<(), StoreError> {
+        self.0.node.announce(address.clone(), is_draining);
+        let incarnation = self.0.node.incarnation();
+        self.rows("SELECT announce($1, $2, $3, $4)", &[&self.0.node.id, &incarnation, &address, &is_draining])
+            .await
+            .map(drop)
+    }
+
+    async fn others(&self) -> Result<Vec<Peer>, StoreError> {
+        let rows = self.rows("SELECT id, address FROM takers()", &[]).await?;
+        let peers = rows.iter().map(peer).filter(|(id, _)| *id != self.0.node.id);
+        Ok(peers.map(|(_, peer)| peer).collect())
+    }
+
+    async fn alive(&self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT id FROM nodes WHERE expires_at > clock_timestamp()";
+        let rows = self.rows(sql, &[]).await?;
+        Ok(rows.iter().map(|row| row.get::<_, Uuid>(0).to_string()).collect())
+    }
+
+    async fn holder(&self, owner: Option<&Owner>, session: &SessionId) -> Result<NodeHolder, StoreError> {
+        let transaction = Transaction::begin(&self.0.pool, &Scope::of(owner)).await?;
+        let row = transaction.first(HOLDER, &[&session.as_str()]).await?;
+        transaction.commit().await?;
+        Ok(match row.as_ref().map(peer) {
+            None => NodeHolder::Free,
+            Some((id, _)) if id == self.0.node.id => NodeHolder::Here,
+            Some((_, peer)) => NodeHolder::Other(peer),
+        })
+    }
+
+    async fn orphans(&self, at_most: usize) -> Result<Vec<Orphan>, StoreError> {
+        let at_most = i32::try_from(at_most).unwrap_or(i32::MAX);
+        let rows = self.rows("SELECT tenant, subject, id FROM orphans_of($1)", &[&at_most]).await?;
+        let orphans =
+            rows.iter().map(|row| Orphan { owner: owner(row.get(0), row.get(1)), id: SessionId(row.get(2)) });
+        Ok(orphans.collect())
+    }
+}
+
+/// Reads a node's id and address.
+fn peer(row: &Row) -> (Uuid, Peer) {
+    let id: Uuid = row.get(0);
+    (id, Peer { id: id.to_string(), address: row.get(1) })
+}

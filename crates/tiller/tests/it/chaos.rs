@@ -1,0 +1,179 @@
+//! Three nodes of one database, while nodes are killed, stopped and ended in order at random, and
+//! so is the database: each answered prompt is in its session, and no command runs twice.
+//!
+//! `TILLER_CHAOS` sets the seconds, `TILLER_CHAOS_SESSIONS` the sessions, and `TILLER_SEED` repeats
+//! a run. `cargo xtask serve-ci` runs it for longer.
+
+use crate::{
+    nodes::{Cluster, Ports},
+    team::{Client, Server, prompt},
+};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    env,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::channel,
+    },
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+const NODES: usize = 3;
+const CLIENTS: usize = 6;
+/// How long a node is stopped: longer than its leases last.
+const STOPPED: Duration = Duration::from_secs(24);
+/// How soon every session is usable after the last fault.
+const USABLE: Duration = Duration::from_secs(45);
+
+fn number(name: &str, default: u64) -> u64 {
+    env::var(name).ok().map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// Random numbers that a seed repeats (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).unwrap()
+    }
+}
+
+/// Lets real time pass: the faults are those of real processes.
+fn pause(time: Duration) {
+    // Nothing is sent.
+    let (_sender, nothing) = channel::<()>();
+    let _ = nothing.recv_timeout(time);
+}
+
+/// What a client was answered: the marks of prompts by session, with whether they succeeded.
+type Answered = Mutex<Vec<(String, String, bool)>>;
+
+#[test]
+fn no_answer_is_lost_and_no_command_runs_twice_whatever_happens_to_the_nodes() {
+    let Some(cluster) = Cluster::start() else { return };
+    let seconds = Duration::from_secs(number("TILLER_CHAOS", 30));
+    let sessions = usize::try_from(number("TILLER_CHAOS_SESSIONS", 18)).unwrap();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let seed = number("TILLER_SEED", u64::from(now.subsec_nanos()));
+    println!("TILLER_SEED={seed}");
+    let ports: Vec<Ports> = (0..NODES).map(|_| Ports::free()).collect();
+    let nodes: Vec<Mutex<Server>> = ports.iter().map(|ports| Mutex::new(cluster.node_at(ports))).collect();
+    let cluster = Mutex::new(cluster);
+    let answered = Answered::default();
+    let over = AtomicBool::new(false);
+    let marks = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let (cluster, nodes, answered, over, marks) = (&cluster, &nodes, &answered, &over, &marks);
+            let mut random = Random(seed ^ (number as u64 + 1));
+            scope.spawn(move || {
+                let mut client = cluster.lock().unwrap().client(&nodes[number % NODES].lock().unwrap());
+                let own: Vec<String> = (0..sessions / CLIENTS)
+                    .map(|_| cluster.lock().unwrap().create_patiently(&mut client))
+                    .collect();
+                while !over.load(Ordering::Relaxed) {
+                    let session = &own[random.below(own.len())];
+                    let mark = format!("mark-{}", marks.fetch_add(1, Ordering::Relaxed));
+                    let text = format!("run echo {mark} >> calls.txt");
+                    let answer = client.request("session/prompt", prompt(session, &text));
+                    answered.lock().unwrap().push((session.clone(), mark, answer.is_ok()));
+                }
+            });
+        }
+        let begun = Instant::now();
+        let mut random = Random(seed);
+        while begun.elapsed() < seconds {
+            pause(Duration::from_secs(3));
+            let node = random.below(NODES);
+            let pid = nodes[node].lock().unwrap().pid();
+            let signal = |signal| kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+            let fault = random.below(8);
+            println!("{:>4} s: fault {fault} at node {node}", begun.elapsed().as_secs());
+            match fault {
+                0..3 => signal(Signal::KILL),
+                3..5 => signal(Signal::TERM),
+                5 => {
+                    signal(Signal::STOP);
+                    pause(STOPPED);
+                    signal(Signal::CONT);
+                    continue;
+                }
+                _ => {
+                    cluster.lock().unwrap().kill_database();
+                    continue;
+                }
+            }
+            let mut held = nodes[node].lock().unwrap();
+            held.wait();
+            *held = cluster.lock().unwrap().node_at(&ports[node]);
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    let cluster = cluster.into_inner().unwrap();
+    let answered = answered.into_inner().unwrap();
+    let succeeded = answered.iter().filter(|(_, _, ok)| *ok).count();
+    println!("{} prompts, {succeeded} of them answered without an error", answered.len());
+    assert!(succeeded > 0);
+    let calls = std::fs::read_to_string(cluster.home().project().join("calls.txt")).unwrap();
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    calls.lines().for_each(|mark| *times.entry(mark).or_default() += 1);
+    for (session, mark, ok) in &answered {
+        let times = times.get(mark.as_str()).copied().unwrap_or_default();
+        assert!(times <= 1, "{mark} of {session} was run {times} times");
+        assert!(times == 1 || !ok, "{mark} of {session} was answered and not run");
+    }
+    let recovered = Instant::now();
+    let mut client = cluster.client(&nodes[0].lock().unwrap());
+    let mut whole: HashMap<&str, String> = HashMap::new();
+    for (session, mark, ok) in &answered {
+        let history = whole.entry(session).or_insert_with(|| history(&cluster, &mut client, session));
+        assert!(!ok || history.contains(mark.as_str()), "{mark} is missing in session {session}");
+    }
+    for session in whole.keys() {
+        client.request("session/prompt", prompt(session, "help")).unwrap();
+    }
+    assert!(recovered.elapsed() < USABLE + Duration::from_millis(200) * u32::try_from(sessions).unwrap());
+}
+
+/// Loads a session and returns all updates of it.
+fn history(cluster: &Cluster, client: &mut Client, session: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        let id = client.start("session/load", cluster.load(session));
+        let mut seen = String::new();
+        let answer = client.until(|message| {
+            if message["params"]["sessionId"] == session {
+                seen.push_str(&message.to_string());
+            }
+            message["id"] == id && message.get("method").is_none()
+        });
+        match answer.get("error") {
+            None => return seen,
+            Some(error) => {
+                assert!(begun.elapsed() < USABLE, "session {session} cannot be loaded: {error}");
+                pause(Duration::from_millis(200));
+            }
+        }
+    }
+}
+
+impl Cluster {
+    /// Creates a session, however often that fails meanwhile.
+    fn create_patiently(&self, client: &mut Client) -> String {
+        let begun = Instant::now();
+        loop {
+            match client.request("session/new", json!({ "cwd": self.home().project(), "mcpServers": [] })) {
+                Ok(created) => return Value::as_str(&created["sessionId"]).unwrap().to_owned(),
+                Err(error) => assert!(begun.elapsed() < USABLE, "no session can be created: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Several nodes of one database: `tiller serve --node-listen`.
+
+use crate::{
+    home::Home,
+    postgres,
+    team::{Client, Server, prompt, token},
+};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use serde_json::{Value, json};
+use std::{
+    net::TcpListener,
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
+
+/// The ports of a node.
+pub(crate) struct Ports {
+    client: u16,
+    node: u16,
+}
+
+impl Ports {
+    /// Returns ports that nothing uses.
+    pub(crate) fn free() -> Self {
+        let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [client, node] = listeners.each_ref().map(|listener| listener.local_addr().unwrap().port());
+        Self { client, node }
+    }
+}
+
+/// A database, and what nodes need to work on it together.
+pub(crate) struct Cluster {
+    home: Home,
+    token: String,
+    url: String,
+    /// The number of nodes that were started.
+    started: AtomicU32,
+    // Dropped last: the nodes end before their database.
+    database: postgres::Server,
+}
+
+impl Cluster {
+    /// Starts a database; `None` if this machine has none.
+    pub(crate) fn start() -> Option<Self> {
+        let database = postgres::Server::start()?;
+        let home = Home::new();
+        home.settings(
+            "[providers.local]\ndiscover = false\n[serve.quota.user]\nprompts_per_minute = 100000\nrunning_turns = 1000\n\
+             open_sessions = 1000\nconnections = 1000\n",
+        );
+        let url = database.url("postgres");
+        assert!(home.run(&["store", "migrate", "--store", &url]).status.success());
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let node = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        let node = node.signed_by(&key, &authority).unwrap();
+        home.write("ca.pem", &authority.pem());
+        home.write("node.pem", &node.pem());
+        home.write("node.key", &key.serialize_pem());
+        let token = token(&home, "ada", &["--store", &url]);
+        Some(Self { home, token, url, started: AtomicU32::new(0), database })
+    }
+
+    /// Starts a node at ports of its own.
+    fn node(&self) -> Server {
+        self.node_at(&Ports { client: 0, node: 0 })
+    }
+
+    /// Starts a node.
+    pub(crate) fn node_at(&self, ports: &Ports) -> Server {
+        let [ca, cert, key] = ["ca.pem", "node.pem", "node.key"].map(|name| self.home.file(name));
+        let [client, node] = [ports.client, ports.node].map(|port| format!("tcp:127.0.0.1:{port}"));
+        let listen = ["--listen", &client, "--node-listen", &node, "--store", &self.url];
+        let files = ["--node-cert", &cert, "--node-key", &key, "--node-ca", &ca];
+        let more = ["--permission-mode", "prometheus", "--model", "offline/pilot"];
+        // Each node of this machine has a Unix socket of its own, for its administrator.
+        let runtime = self.home.path().join(format!("run-{}", self.started.fetch_add(1, Ordering::Relaxed)));
+        std::fs::create_dir(&runtime).unwrap();
+        let environment = [("XDG_RUNTIME_DIR", runtime.to_str().unwrap())];
+        Server::start_with(&self.home, &[&listen[..], &files, &more].concat(), &environment)
+    }
+
+    pub(crate) fn client(&self, node: &Server) -> Client {
+        Client::connect(&self.home, Some((node, &self.token)))
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Kills the database with SIGKILL, and starts it again.
+    pub(crate) fn kill_database(&mut self) {
+        self.database.kill_and_start();
+    }
+
+    fn project(&self) -> Value {
+        json!({ "cwd": self.home.project(), "mcpServers": [] })
+    }
+
+    pub(crate) fn load(&self, session: &str) -> Value {
+        json!({ "cwd": self.home.project(), "mcpServers": [], "sessionId": session })
+    }
+
+    fn create(&self, client: &mut Client) -> String {
+        let created = client.request("session/new", self.project()).unwrap();
+        created["sessionId"].as_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn a_client_of_any_node_uses_a_session_that_another_node_holds() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (a, b) = (cluster.node(), cluster.node());
+    let (mut at_a, mut at_b) = (cluster.client(&a), cluster.client(&b));
+    let session = cluster.create(&mut at_a);
+    at_a.request("session/prompt", prompt(&session, "help")).unwrap();
+    at_b.request("session/load", cluster.load(&session)).unwrap();
+    at_b.request("session/prompt", prompt(&session, "run echo from-b")).unwrap();
+    let shown = at_a.until(|message| message.to_string().contains("from-b"));
+    assert_eq!(shown["params"]["sessionId"], session.as_str(), "each client sees what the other does");
+    let listed = at_b.request("session/list", json!({})).unwrap();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+    at_a.request("session/close", json!({ "sessionId": session })).unwrap();
+    assert!(
+        at_b.request("session/prompt", prompt(&session, "help")).is_ok(),
+        "it is still open for the other"
+    );
+}
+
+#[test]
+fn a_session_goes_on_at_another_node_when_its_own_is_killed() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (a, b) = (cluster.node(), cluster.node());
+    let mut at_b = cluster.client(&b);
+    let session = {
+        let mut at_a = cluster.client(&a);
+        let session = cluster.create(&mut at_a);
+        at_a.request("session/prompt", prompt(&session, "run echo first")).unwrap();
+        session
+    };
+    at_b.request("session/load", cluster.load(&session)).unwrap();
+    let marker = cluster.home.file("ran");
+    let open = at_b.start("session/prompt", prompt(&session, "run `echo x >> ran; sleep 300`"));
+    while !std::fs::read_to_string(&marker).is_ok_and(|text| text.ends_with('\n')) {
+        std::thread::yield_now();
+    }
+    drop(a);
+    let killed = Instant::now();
+    let answer = at_b.until(|message| message["id"] == open && message.get("method").is_none());
+    assert_eq!(answer["error"]["data"]["reason"], "owner_lost", "{answer}");
+    at_b.request("session/prompt", prompt(&session, "run echo second")).unwrap();
+    assert!(killed.elapsed() < Duration::from_secs(30), "{:?}", killed.elapsed());
+    assert_eq!(std::fs::read_to_string(&marker).unwrap(), "x\n", "nothing is run twice");
+}
+
+#[test]
+fn a_node_that_is_ended_in_order_interrupts_nothing() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (mut a, b) = (cluster.node(), cluster.node());
+    let (mut at_a, mut at_b) = (cluster.client(&a), cluster.client(&b));
+    let [own, foreign] = [(); 2].map(|()| cluster.create(&mut at_a));
+    at_b.request("session/load", cluster.load(&foreign)).unwrap();
+    let marker = cluster.home.file("ran");
+    let slow = |mark: &str| format!("run `touch begun-{mark}; sleep 3; echo {mark} >> ran`");
+    let first = at_a.start("session/prompt", prompt(&own, &slow("own")));
+    let second = at_b.start("session/prompt", prompt(&foreign, &slow("foreign")));
+    let begun = |mark: &str| cluster.home().project().join(format!("begun-{mark}")).exists();
+    while !begun("own") || !begun("foreign") {
+        std::thread::yield_now();
+    }
+    a.signal(rustix::process::Signal::TERM);
+    for (client, id) in [(&mut at_a, first), (&mut at_b, second)] {
+        let answer = client.until(|message| message["id"] == id && message.get("method").is_none());
+        assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+    }
+    a.wait();
+    let mut ran: Vec<_> = std::fs::read_to_string(&marker).unwrap().lines().map(str::to_owned).collect();
+    ran.sort();
+    assert_eq!(ran, ["foreign", "own"]);
+    at_b.request("session/load", cluster.load(&own)).unwrap();
+    at_b.request("session/prompt", prompt(&own, "run echo on")).unwrap();
+}

@@ -1,0 +1,25 @@
+//! `cargo xtask serve-ci`: the tests of a server with many clients and many nodes, for as long as
+//! its promises say.
+
+use crate::process::command;
+use anyhow::{Context, Result, bail};
+
+/// The variables that extend the tests.
+const LONG: &[(&str, &str)] =
+    &[("TILLER_CHAOS", "300"), ("TILLER_CHAOS_SESSIONS", "198"), ("TILLER_REQUIRE_POSTGRES", "1")];
+
+/// Runs the tests of `serve`, of the database, and of the nodes, and shows their output.
+pub(crate) fn run() -> Result<()> {
+    for (package, tests) in
+        [("serve", ""), ("store", "postgres::"), ("tiller", "nodes::"), ("tiller", "chaos::")]
+    {
+        let mut command = command("cargo");
+        command.args(["test", "--locked", "--package", package, "--test", "it", "--", "--nocapture", tests]);
+        command.envs(LONG.iter().copied());
+        let status = command.status().context("cannot start cargo")?;
+        if !status.success() {
+            bail!("a test of {package} failed, see above");
+        }
+    }
+    Ok(())
+}
