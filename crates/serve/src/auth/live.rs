@@ -14,7 +14,7 @@ pub enum Ended {
         /// Whether running turns that its connections started are cancelled too.
         stop_turns: bool,
     },
-    /// Whether it holds could not be found out for [`limits::VALIDITY_UNKNOWN`].
+    /// Whether it holds could not be found out for a minute.
     Unknown,
 }
 
