@@ -1,6 +1,6 @@
 //! Clients that attach with `_meta.tiller.after`, and updates that carry `_meta.tiller.seq`.
 
-use crate::stage::{Stage, stage_with};
+use crate::stage::{Stage, detached, stage_with};
 use acp::{
     AfterEnd, Link, OnDisconnect,
     testing::{Answer, Editor, EditorScript},
@@ -8,19 +8,6 @@ use acp::{
 use agent::{ModelEvent, ModelStop, fake::Reply};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-
-/// A transport whose turns go on without the client.
-struct Detached;
-
-impl Link for Detached {
-    fn after_end(&self, _wanted: Option<OnDisconnect>) -> AfterEnd {
-        AfterEnd::GoOn(Duration::from_secs(60))
-    }
-}
-
-fn detached(script: EditorScript, replies: impl IntoIterator<Item = Reply>) -> Stage {
-    stage_with(Arc::default(), script, replies, |options| options.link = Arc::new(Detached))
-}
 
 fn script() -> EditorScript {
     EditorScript::default().sharing()

@@ -1,26 +1,9 @@
 //! Prompts with `_meta.tiller.promptId` that are sent again.
 
-use crate::stage::{Stage, stage_with};
-use acp::{
-    AfterEnd, Link, OnDisconnect,
-    testing::{Answer, Editor, EditorScript},
-};
+use crate::stage::{Stage, detached};
+use acp::testing::{Answer, Editor, EditorScript};
 use agent::{SessionEvent, SessionId, SessionStore as _, fake::Reply};
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
-
-/// A transport whose turns go on without the client.
-struct Detached;
-
-impl Link for Detached {
-    fn after_end(&self, _wanted: Option<OnDisconnect>) -> AfterEnd {
-        AfterEnd::GoOn(Duration::from_secs(60))
-    }
-}
-
-fn detached(script: EditorScript, replies: impl IntoIterator<Item = Reply>) -> Stage {
-    stage_with(Arc::default(), script, replies, |options| options.link = Arc::new(Detached))
-}
 
 fn script() -> EditorScript {
     EditorScript::default().sharing()

@@ -1,15 +1,24 @@
 //! The test fixture: an editor, an agent and a small project.
 
 use acp::{
-    AcpOptions,
+    AcpOptions, AfterEnd, Link, OnDisconnect,
     testing::{Editor, EditorScript},
 };
 use agent::{
     PermissionMode, Runtime, RuntimeOptions, SessionStart, SessionStore,
     fake::{FakeModel, FakeModels, MemoryStore, Reply},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use system::{AbsPath, FakeSystem};
+
+/// A transport whose turns go on without the client.
+struct Detached;
+
+impl Link for Detached {
+    fn after_end(&self, _wanted: Option<OnDisconnect>) -> AfterEnd {
+        AfterEnd::GoOn(Duration::from_secs(60))
+    }
+}
 
 /// The parts of a test.
 pub(crate) struct Stage {
@@ -42,6 +51,11 @@ pub(crate) fn stage_with(
     change: impl FnOnce(&mut AcpOptions),
 ) -> Stage {
     stage_on(FakeModel::new(replies), store, script, change)
+}
+
+/// As [`stage`], over a transport whose turns go on without the client.
+pub(crate) fn detached(script: EditorScript, replies: impl IntoIterator<Item = Reply>) -> Stage {
+    stage_with(Arc::default(), script, replies, |options| options.link = Arc::new(Detached))
 }
 
 /// As [`stage_with`], on a given model.

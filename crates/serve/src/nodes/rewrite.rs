@@ -22,7 +22,7 @@ struct Members<'a> {
 }
 
 /// Returns a message with another id, which is JSON text.
-fn with_id(text: &str, id: &str) -> Option<String> {
+pub(super) fn with_id(text: &str, id: &str) -> Option<String> {
     let Members { method, params, result, error } = serde_json::from_str(text).ok()?;
     let mut message = format!(r#"{{"jsonrpc":"2.0","id":{id}"#);
     if let Some(method) = method {
@@ -76,11 +76,6 @@ pub(super) fn to_node(head: &Head, text: &str) -> Option<(u64, String)> {
 pub(super) fn cancelled_request(text: &str) -> Option<String> {
     let message: Value = serde_json::from_str(text).ok()?;
     Some(message.get("params")?.get("requestId")?.to_string())
-}
-
-/// Returns a request with the id of a node's own.
-pub(super) fn as_own(text: &str, id: &str) -> Option<String> {
-    with_id(text, id)
 }
 
 #[cfg(test)]

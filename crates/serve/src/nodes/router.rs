@@ -179,10 +179,7 @@ impl Router {
         }
         let creates = CREATING.contains(&method);
         let session = head.session.clone().filter(|_| !creates);
-        let hop = match &session {
-            Some(session) => state.sessions.get(session).copied(),
-            None => None,
-        };
+        let hop = session.as_ref().and_then(|session| state.sessions.get(session).copied());
         // A notification about a session that is not open has no effect anywhere.
         let needs_hop = head.is_request() && (creates || session.is_some());
         let hop = match hop {
@@ -204,7 +201,7 @@ impl Router {
         let (mut input, reader) = tokio::io::duplex(PIPE_BYTES);
         let (writer, output) = tokio::io::duplex(PIPE_BYTES);
         let (lines, mut queued) = mpsc::channel::<String>(HELD_MESSAGES);
-        if let Some(own) = state.initialize.as_deref().and_then(|text| rewrite::as_own(text, OWN_INITIALIZE))
+        if let Some(own) = state.initialize.as_deref().and_then(|text| rewrite::with_id(text, OWN_INITIALIZE))
         {
             // The channel is new, so it has room.
             let _ = lines.try_send(own);
