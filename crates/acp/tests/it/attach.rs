@@ -1,6 +1,6 @@
 //! Clients that attach with `_meta.tiller.after`, and updates that carry `_meta.tiller.seq`.
 
-use crate::stage::{Stage, detached, stage_with};
+use crate::stage::{detached, stage_with};
 use acp::{
     AfterEnd, Link, OnDisconnect,
     testing::{Answer, Editor, EditorScript},
