@@ -5,6 +5,7 @@ use crate::options::Options;
 use std::fmt;
 
 /// The definition of a setting.
+#[derive(Clone, Copy)]
 pub(crate) struct Key {
     /// The dotted name. A part `NAME` stands for a name that the user chooses.
     pub(crate) name: &'static str,
@@ -79,4 +80,15 @@ impl Key {
         }
         own.next().is_some()
     }
+}
+
+/// Joins two parts of a table.
+pub(super) const fn joined<T: Copy, const N: usize>(first: &[T], second: &[T]) -> [T; N] {
+    let mut all = [first[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
+        at += 1;
+    }
+    all
 }

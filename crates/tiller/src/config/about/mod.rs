@@ -11,7 +11,7 @@ use super::{KEYS, Key, variables};
 use std::time::Duration;
 
 /// The description of a setting.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct About {
     /// The dotted name, as in [`Key::name`].
     name: &'static str,
@@ -116,7 +116,7 @@ pub(crate) fn variable_of(key: &Key) -> Option<&'static str> {
 
 const _: () = assert!(
     describes_every_setting(),
-    "about/table.rs must describe the settings of keys.rs, each once and in the same order"
+    "about/table must describe the settings of keys, each once and in the same order"
 );
 
 const fn describes_every_setting() -> bool {

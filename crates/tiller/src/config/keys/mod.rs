@@ -1,16 +1,17 @@
 //! Every setting. `about` describes them, in the same order.
 
+mod serve;
+
 use super::checks::{
     checked, hosts, megabytes, model, offers_no_more, order_of_mode, order_of_permission, rules, silence,
 };
+use super::key::joined;
 use super::{InProject, Key, Value, ValueError};
 use crate::limits::HOOK_TIMEOUT_MAX;
-use crate::options::{
-    AskLoginShell, EnterChoice, Network, OidcSettings, Options, ScreenChoice, SearchChoice, Terminal, Tools,
-};
+use crate::options::{AskLoginShell, EnterChoice, Network, ScreenChoice, SearchChoice, Terminal, Tools};
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
-use agent::{Answer, CallsAsText, HookEvent, Scope, ToolProfile, check_tool_name, check_tool_pattern};
+use agent::{Answer, CallsAsText, HookEvent, ToolProfile, check_tool_name, check_tool_pattern};
 use std::time::Duration;
 use system::SandboxLevel;
 
@@ -25,20 +26,14 @@ const WEB: &str = "a project must not choose who gets your searches, or open loc
 const SHELL: &str = "a project must not choose which programs are found";
 const TOOLS: &str = "a project must not choose which tools models get";
 const SUBAGENTS: &str = "a project must not choose how much runs at a time, and for how long";
-const SERVE: &str = "a project must not open this machine to others";
 const UI: &str = "a project must not change your terminal";
 const PLACE: &str = "a project must not choose where commands run";
 
-/// Millionths of a dollar in a cent.
-const MICRODOLLARS_IN_CENT: u64 = 10_000;
+/// Every setting, those of a server last.
+pub(crate) const KEYS: &[Key] = &joined::<Key, { OWN.len() + serve::KEYS.len() }>(OWN, serve::KEYS);
 
-/// Returns the key of a setting of a server.
-const fn server(name: &'static str, set: fn(&mut Options, &str, &Value) -> Result<(), ValueError>) -> Key {
-    Key { name, in_project: InProject::Never(SERVE), set }
-}
-
-/// Every setting.
-pub(crate) const KEYS: &[Key] = &[
+/// The settings of sessions and of the program.
+const OWN: &[Key] = &[
     Key {
         name: "agent.default_model",
         in_project: InProject::WhenTrusted(MODEL),
@@ -294,164 +289,6 @@ pub(crate) const KEYS: &[Key] = &[
         name: "ui.history",
         in_project: InProject::Never(UI),
         set: |o, _, v| Ok(o.client.interface.switches.history = v.flag()?),
-    },
-    Key {
-        name: "serve.listen",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.listen = v.texts()?),
-    },
-    Key {
-        name: "serve.hosts",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.hosts = v.texts()?),
-    },
-    Key {
-        name: "serve.origins",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.origins = v.texts()?),
-    },
-    Key {
-        name: "serve.behind_proxy",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.behind_proxy = v.texts()?),
-    },
-    Key {
-        name: "serve.tls_cert",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.tls_cert = Some(v.text()?)),
-    },
-    Key {
-        name: "serve.tls_key",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.tls_key = Some(v.text()?)),
-    },
-    Key {
-        name: "serve.unix_users",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| {
-            let ids = v.texts()?.into_iter().map(|text| text.parse());
-            Ok(o.serve.unix_users = ids.collect::<Result<_, _>>().map_err(ValueError::invalid)?)
-        },
-    },
-    Key {
-        name: "serve.detached",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.turns_go_on = v.one_of(&[("run", true), ("cancel", false)])?),
-    },
-    Key {
-        name: "serve.resume_grace",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.resume_grace = v.seconds()?),
-    },
-    Key {
-        name: "serve.linger",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.linger = v.seconds()?),
-    },
-    server("serve.quota.user.connections", |o, _, v| {
-        Ok(o.serve.operation_mut().user.connections = v.count()?)
-    }),
-    server("serve.quota.user.open_sessions", |o, _, v| {
-        Ok(o.serve.operation_mut().user.open_sessions = v.count()?)
-    }),
-    server("serve.quota.user.running_turns", |o, _, v| {
-        Ok(o.serve.operation_mut().user.running_turns = v.count()?)
-    }),
-    server("serve.quota.user.queued_turns", |o, _, v| {
-        Ok(o.serve.operation_mut().user.queued_turns = v.count()?)
-    }),
-    server("serve.quota.user.prompts_per_minute", |o, _, v| {
-        Ok(o.serve.operation_mut().user.prompts_per_minute = v.count()?)
-    }),
-    server("serve.quota.user.tokens_per_day", |o, _, v| {
-        Ok(o.serve.operation_mut().user.tokens_per_day = Some(v.count()?))
-    }),
-    server("serve.quota.user.cost_per_day", |o, _, v| {
-        Ok(o.serve.operation_mut().user.microdollars_per_day =
-            Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
-    }),
-    server("serve.quota.tenant.connections", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.connections = v.count()?)
-    }),
-    server("serve.quota.tenant.open_sessions", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.open_sessions = v.count()?)
-    }),
-    server("serve.quota.tenant.running_turns", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.running_turns = v.count()?)
-    }),
-    server("serve.quota.tenant.queued_turns", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.queued_turns = v.count()?)
-    }),
-    server("serve.quota.tenant.prompts_per_minute", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.prompts_per_minute = v.count()?)
-    }),
-    server("serve.quota.tenant.tokens_per_day", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.tokens_per_day = Some(v.count()?))
-    }),
-    server("serve.quota.tenant.cost_per_day", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.microdollars_per_day =
-            Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
-    }),
-    Key {
-        name: "serve.model_concurrency",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().model_concurrency = Some(v.count()?)),
-    },
-    Key {
-        name: "serve.metrics_listen",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.operation_mut().metrics_listen = Some(v.text()?)),
-    },
-    server("serve.node.listen", |o, _, v| Ok(o.serve.nodes_mut().listen = Some(v.text()?))),
-    server("serve.node.address", |o, _, v| Ok(o.serve.nodes_mut().address = Some(v.text()?))),
-    server("serve.node.cert", |o, _, v| Ok(o.serve.nodes_mut().cert = Some(v.text()?))),
-    server("serve.node.key", |o, _, v| Ok(o.serve.nodes_mut().key = Some(v.text()?))),
-    server("serve.node.ca", |o, _, v| Ok(o.serve.nodes_mut().ca = Some(v.text()?))),
-    Key {
-        name: "serve.oidc.issuer",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.oidc_mut().issuer = Some(v.text()?)),
-    },
-    Key {
-        name: "serve.oidc.audience",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.oidc_mut().audience = Some(v.text()?)),
-    },
-    Key {
-        name: "serve.oidc.user_claim",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.oidc_mut().user_claim = v.text()?),
-    },
-    Key {
-        name: "serve.oidc.tenant_claim",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.oidc_mut().tenant_claim = Some(v.text()?)),
-    },
-    Key {
-        name: "serve.oidc.groups_claim",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.oidc_mut().groups_claim = v.text()?),
-    },
-    Key {
-        name: "serve.oidc.groups",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| {
-            let groups = v.texts()?.into_iter().map(|text| OidcSettings::group(&text));
-            Ok(o.serve.oidc_mut().groups = groups.collect::<Result<_, _>>().map_err(ValueError::invalid)?)
-        },
-    },
-    Key {
-        name: "serve.oidc.scopes",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| {
-            let scopes = v.texts()?.into_iter().map(|name| name.parse::<Scope>());
-            Ok(o.serve.oidc_mut().scopes = scopes.collect::<Result<_, _>>().map_err(ValueError::invalid)?)
-        },
-    },
-    Key {
-        name: "serve.oidc.local",
-        in_project: InProject::Never(SERVE),
-        set: |o, _, v| Ok(o.serve.oidc_mut().is_local = v.flag()?),
     },
     Key {
         name: "hooks.NAME.on",

@@ -1,0 +1,100 @@
+//! The settings of a server.
+
+use super::super::{InProject, Key, Value, ValueError};
+use crate::options::{OidcSettings, Options};
+use agent::Scope;
+
+const SERVE: &str = "a project must not open this machine to others";
+
+/// Millionths of a dollar in a cent.
+const MICRODOLLARS_IN_CENT: u64 = 10_000;
+
+/// Returns the key of a setting of a server.
+const fn server(name: &'static str, set: fn(&mut Options, &str, &Value) -> Result<(), ValueError>) -> Key {
+    Key { name, in_project: InProject::Never(SERVE), set }
+}
+
+pub(super) const KEYS: &[Key] = &[
+    server("serve.listen", |o, _, v| Ok(o.serve.listen = v.texts()?)),
+    server("serve.hosts", |o, _, v| Ok(o.serve.hosts = v.texts()?)),
+    server("serve.origins", |o, _, v| Ok(o.serve.origins = v.texts()?)),
+    server("serve.behind_proxy", |o, _, v| Ok(o.serve.behind_proxy = v.texts()?)),
+    server("serve.tls_cert", |o, _, v| Ok(o.serve.tls_cert = Some(v.text()?))),
+    server("serve.tls_key", |o, _, v| Ok(o.serve.tls_key = Some(v.text()?))),
+    server("serve.unix_users", |o, _, v| {
+        let ids = v.texts()?.into_iter().map(|text| text.parse());
+        Ok(o.serve.unix_users = ids.collect::<Result<_, _>>().map_err(ValueError::invalid)?)
+    }),
+    server("serve.detached", |o, _, v| {
+        Ok(o.serve.turns_go_on = v.one_of(&[("run", true), ("cancel", false)])?)
+    }),
+    server("serve.resume_grace", |o, _, v| Ok(o.serve.resume_grace = v.seconds()?)),
+    server("serve.linger", |o, _, v| Ok(o.serve.linger = v.seconds()?)),
+    server("serve.quota.user.connections", |o, _, v| {
+        Ok(o.serve.operation_mut().user.connections = v.count()?)
+    }),
+    server("serve.quota.user.open_sessions", |o, _, v| {
+        Ok(o.serve.operation_mut().user.open_sessions = v.count()?)
+    }),
+    server("serve.quota.user.running_turns", |o, _, v| {
+        Ok(o.serve.operation_mut().user.running_turns = v.count()?)
+    }),
+    server("serve.quota.user.queued_turns", |o, _, v| {
+        Ok(o.serve.operation_mut().user.queued_turns = v.count()?)
+    }),
+    server("serve.quota.user.prompts_per_minute", |o, _, v| {
+        Ok(o.serve.operation_mut().user.prompts_per_minute = v.count()?)
+    }),
+    server("serve.quota.user.tokens_per_day", |o, _, v| {
+        Ok(o.serve.operation_mut().user.tokens_per_day = Some(v.count()?))
+    }),
+    server("serve.quota.user.cost_per_day", |o, _, v| {
+        Ok(o.serve.operation_mut().user.microdollars_per_day =
+            Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
+    }),
+    server("serve.quota.tenant.connections", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.connections = v.count()?)
+    }),
+    server("serve.quota.tenant.open_sessions", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.open_sessions = v.count()?)
+    }),
+    server("serve.quota.tenant.running_turns", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.running_turns = v.count()?)
+    }),
+    server("serve.quota.tenant.queued_turns", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.queued_turns = v.count()?)
+    }),
+    server("serve.quota.tenant.prompts_per_minute", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.prompts_per_minute = v.count()?)
+    }),
+    server("serve.quota.tenant.tokens_per_day", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.tokens_per_day = Some(v.count()?))
+    }),
+    server("serve.quota.tenant.cost_per_day", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.microdollars_per_day =
+            Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
+    }),
+    server("serve.model_concurrency", |o, _, v| {
+        Ok(o.serve.operation_mut().model_concurrency = Some(v.count()?))
+    }),
+    server("serve.metrics_listen", |o, _, v| Ok(o.serve.operation_mut().metrics_listen = Some(v.text()?))),
+    server("serve.node.listen", |o, _, v| Ok(o.serve.nodes_mut().listen = Some(v.text()?))),
+    server("serve.node.address", |o, _, v| Ok(o.serve.nodes_mut().address = Some(v.text()?))),
+    server("serve.node.cert", |o, _, v| Ok(o.serve.nodes_mut().cert = Some(v.text()?))),
+    server("serve.node.key", |o, _, v| Ok(o.serve.nodes_mut().key = Some(v.text()?))),
+    server("serve.node.ca", |o, _, v| Ok(o.serve.nodes_mut().ca = Some(v.text()?))),
+    server("serve.oidc.issuer", |o, _, v| Ok(o.serve.oidc_mut().issuer = Some(v.text()?))),
+    server("serve.oidc.audience", |o, _, v| Ok(o.serve.oidc_mut().audience = Some(v.text()?))),
+    server("serve.oidc.user_claim", |o, _, v| Ok(o.serve.oidc_mut().user_claim = v.text()?)),
+    server("serve.oidc.tenant_claim", |o, _, v| Ok(o.serve.oidc_mut().tenant_claim = Some(v.text()?))),
+    server("serve.oidc.groups_claim", |o, _, v| Ok(o.serve.oidc_mut().groups_claim = v.text()?)),
+    server("serve.oidc.groups", |o, _, v| {
+        let groups = v.texts()?.into_iter().map(|text| OidcSettings::group(&text));
+        Ok(o.serve.oidc_mut().groups = groups.collect::<Result<_, _>>().map_err(ValueError::invalid)?)
+    }),
+    server("serve.oidc.scopes", |o, _, v| {
+        let scopes = v.texts()?.into_iter().map(|name| name.parse::<Scope>());
+        Ok(o.serve.oidc_mut().scopes = scopes.collect::<Result<_, _>>().map_err(ValueError::invalid)?)
+    }),
+    server("serve.oidc.local", |o, _, v| Ok(o.serve.oidc_mut().is_local = v.flag()?)),
+];
