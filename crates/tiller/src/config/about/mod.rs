@@ -2,6 +2,7 @@
 //! ([`schema()`]) and `docs/reference/settings.md` are generated from it.
 
 mod schema;
+mod serve;
 mod table;
 mod words;
 
@@ -116,7 +117,7 @@ pub(crate) fn variable_of(key: &Key) -> Option<&'static str> {
 
 const _: () = assert!(
     describes_every_setting(),
-    "about/table must describe the settings of keys, each once and in the same order"
+    "about/table.rs must describe the settings of keys, each once and in the same order"
 );
 
 const fn describes_every_setting() -> bool {

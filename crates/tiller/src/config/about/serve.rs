@@ -1,6 +1,6 @@
 //! The descriptions of the settings of a server.
 
-use super::super::{About, DefaultValue, Item, Takes};
+use super::{About, DefaultValue, Item, Takes};
 
 /// Describes a quota of a server; `None` is unlimited.
 const fn quota(name: &'static str, most: Option<i64>, text: &'static str) -> About {

@@ -1,8 +1,7 @@
 //! The descriptions of all settings, in the order of [`KEYS`](super::KEYS).
 
-mod serve;
-
 use super::super::key::joined;
+use super::serve;
 use super::{About, DefaultValue, Item, Takes};
 use crate::limits::{HOOK_TIMEOUT_MAX, IDLE_TIMEOUT_MAX};
 use std::time::Duration;
