@@ -55,6 +55,9 @@ pub struct Machines {
     pub terminal: TerminalPlace,
     /// Which tools act on which machine, unless a session sets it.
     pub client_tools: ClientTools,
+    /// The folder on the agent's machine below which the directories of all sessions lie; anywhere
+    /// without it.
+    pub folder: Option<AbsPath>,
 }
 
 /// The bounds of what the client sends.
@@ -158,6 +161,7 @@ impl AcpOptions {
                 local,
                 terminal: TerminalPlace::default(),
                 client_tools: ClientTools::default(),
+                folder: None,
             },
             bounds: ClientBounds { line_bytes: limits::FRAME_BYTES, timeout: limits::CLIENT_TIMEOUT },
             permits: Arc::new(|_| Ok(())),

@@ -26,6 +26,8 @@ pub struct McpOptions {
     pub offers: BTreeMap<String, Vec<Offered>>,
     /// Environment variables that every program gets in addition to its own.
     pub variables: Vec<(String, String)>,
+    /// Why no program may be started as a server, if none may: a sentence for the user.
+    pub no_programs: Option<String>,
     /// The version that we report to servers.
     pub version: String,
 }

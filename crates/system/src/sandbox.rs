@@ -83,6 +83,9 @@ pub struct ProtectedPaths {
 pub struct SecretPaths {
     /// Files and directories anywhere.
     pub hidden: Vec<AbsPath>,
+    /// Directories of which commands see only the writable directories below them: those of other
+    /// users.
+    pub sealed: Vec<AbsPath>,
     /// Patterns (`*` for any characters, case-insensitive) of files below the writable directories.
     /// A pattern is matched against a file's name, its full path and its path relative to the
     /// writable directory.

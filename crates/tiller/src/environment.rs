@@ -57,6 +57,18 @@ impl Environment {
         Self { login, has_terminal, ..read }
     }
 
+    /// Returns the environment of a user of a server: ordinary variables and `more`, and none with
+    /// a secret. What is secret here stays secret there.
+    pub(crate) fn of_served_user<'a>(&self, more: impl IntoIterator<Item = &'a str>) -> Self {
+        let more: Vec<_> = more.into_iter().collect();
+        let is_passed = |name: &str| system::is_ordinary_variable(name) || more.contains(&name);
+        let passed = self.variables.iter().filter(|(name, _)| is_passed(name));
+        let passed: Self = passed.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let secret = self.variables.iter().filter(|(name, _)| system::is_secret_name(name));
+        passed.redactor.learn(secret.map(|(_, value)| value.clone()));
+        passed
+    }
+
     /// Returns the login shell whose variables commands get, or an empty one if commands get only
     /// the variables of this process.
     pub(crate) fn login_shell(&self, ask: AskLoginShell) -> LoginShell {

@@ -123,3 +123,5 @@ pub(crate) const CERTIFICATE_EXPIRES_SOON: Duration = Duration::from_secs(14 * 2
 
 /// How long a session of the server with neither a client nor a turn stays open.
 pub(crate) const SERVE_LINGER: Duration = Duration::from_secs(600);
+/// The longest name of a user's directory on a server, in bytes; longer names are hashed.
+pub(crate) const USER_NAME_BYTES: usize = 200;

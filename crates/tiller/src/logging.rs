@@ -23,8 +23,8 @@ const RAW_MESSAGES: &str = "agent_client_protocol::jsonrpc::transport_actor";
 const MCP_LIBRARY: &str = "rmcp";
 
 /// The crates of this program.
-const OWN: [&str; 9] =
-    ["tiller", "acp", "agent", "system", "store", "providers", "mcp", "lua", "integrations"];
+const OWN: [&str; 10] =
+    ["tiller", "serve", "acp", "agent", "system", "store", "providers", "mcp", "lua", "integrations"];
 
 /// The audience of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +35,26 @@ pub(crate) enum Reader {
     Terminal,
 }
 
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line, with the time, the level, the module and the ids as fields.
+    Json,
+}
+
 /// Starts logging to stderr.
 ///
 /// `TILLER_LOG` sets the level (`debug`) or levels by crate (`acp=trace,warn`); the default is
 /// warnings, with `-q` only errors.
-pub(crate) fn init(environment: &Environment, reader: Reader, quiet: bool) -> anyhow::Result<()> {
+pub(crate) fn init(
+    environment: &Environment,
+    reader: Reader,
+    format: LogFormat,
+    quiet: bool,
+) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
         // The variable of clients of the legacy dialect: debug level for our crates, the default
         // level
@@ -68,6 +83,9 @@ pub(crate) fn init(environment: &Environment, reader: Reader, quiet: bool) -> an
     let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false);
     let registry = tracing_subscriber::registry();
     match reader {
+        _ if format == LogFormat::Json => {
+            registry.with(lines.json().flatten_event(true).with_filter(targets)).init();
+        }
         Reader::Terminal if environment.get("TILLER_LOG").is_none() => {
             registry.with(lines.event_format(Plain).with_filter(targets)).init();
         }

@@ -73,7 +73,11 @@ pub(crate) fn run() -> Result<Exit> {
         Some(Command::Acp(_) | Command::Serve(_) | Command::Connect(_)) => logging::Reader::Log,
         _ => logging::Reader::Terminal,
     };
-    if let Err(error) = logging::init(&environment, reader, cli.globals.quiet) {
+    let format = match &cli.command {
+        Some(Command::Serve(args)) => args.log_format,
+        _ => logging::LogFormat::default(),
+    };
+    if let Err(error) = logging::init(&environment, reader, format, cli.globals.quiet) {
         return console.fail(error);
     }
     // One thread runs everything: sessions wait far more than they compute, and a process that
@@ -310,7 +314,7 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
 
 /// Serves the protocol over sockets, or administers the server.
 async fn serve(args: ServeArgs, console: &Console, environment: &Environment) -> Result<Exit> {
-    let ServeArgs { command, session, place } = args;
+    let ServeArgs { command, session, place, log_format: _ } = args;
     match command {
         None => start_server(session, place, environment).await.map_err(not_started),
         Some(ServeCommand::Check(place)) => check_server(place, console, environment).await,
@@ -354,7 +358,8 @@ async fn check_server(place: ServePlace, console: &Console, environment: &Enviro
 
 /// Applies the options of the command line to the settings, and returns the address of the store.
 fn apply(place: ServePlace, options: &mut Options, cwd: &AbsPath) -> Option<StoreAddress> {
-    let ServePlace { store, listen, tls_cert, tls_key, behind_proxy, metrics_listen, node } = place;
+    let ServePlace { store, listen, tls_cert, tls_key, behind_proxy, metrics_listen, user_folders, node } =
+        place;
     let text = |path: PathBuf| cwd.join(path.to_string_lossy()).to_string();
     let serve = &mut options.serve;
     if !listen.is_empty() {
@@ -362,6 +367,9 @@ fn apply(place: ServePlace, options: &mut Options, cwd: &AbsPath) -> Option<Stor
     }
     if metrics_listen.is_some() {
         serve.operation_mut().metrics_listen = metrics_listen;
+    }
+    if let Some(folders) = user_folders {
+        serve.operation_mut().user_folders = Some(text(folders));
     }
     if !behind_proxy.is_empty() {
         serve.behind_proxy = behind_proxy;

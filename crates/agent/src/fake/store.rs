@@ -22,9 +22,13 @@ pub struct MemoryStore {
     /// Whether appends block.
     paused: Arc<watch::Sender<bool>>,
     memories: Arc<FakeMemories>,
+    memories_of: UserMemories,
     /// Whether another process may have taken the leases of this one.
     unconfirmed: Arc<watch::Sender<bool>>,
 }
+
+/// The memories of each user of a server.
+type UserMemories = Arc<Mutex<HashMap<Owner, Arc<FakeMemories>>>>;
 
 /// Stands for a process: it lives as long as the stores of that process.
 #[derive(Default)]
@@ -72,6 +76,7 @@ impl MemoryStore {
             process: Arc::default(),
             paused: Arc::clone(&self.paused),
             memories: Arc::clone(&self.memories),
+            memories_of: Arc::clone(&self.memories_of),
             unconfirmed: Arc::default(),
         }
     }
@@ -124,6 +129,7 @@ impl MemoryStore {
             process,
             paused: Arc::default(),
             memories: Arc::clone(&self.memories),
+            memories_of: Arc::clone(&self.memories_of),
             unconfirmed: Arc::default(),
         }
     }
@@ -453,5 +459,10 @@ impl SessionStore for MemoryStore {
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {
         Some(self.memories.clone())
+    }
+
+    fn memories_of(&self, owner: &Owner) -> Option<Arc<dyn Memories>> {
+        let mut all = self.memories_of.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(all.entry(owner.clone()).or_default().clone())
     }
 }

@@ -81,6 +81,7 @@ impl<'a> Hypothesis<'a> {
                 denied_tools: &options.permissions.denied_tools,
                 rules: &options.permissions.rules,
                 memories_trusted: options.prompt.memories.trusted,
+                folder: options.permissions.folder.as_ref(),
                 own: &options.sandbox.guarded,
             },
             readable: Vec::new(),

@@ -22,7 +22,7 @@ use crate::{
 use lookup::{confinement, places, resolved};
 use std::sync::Arc;
 use system::{
-    AbsPath, Confined, FoundRules, Pins, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport, System,
+    AbsPath, Confined, FoundRules, Pins, PrivateTemp, Route, Sandbox, SandboxLevel, SandboxSupport, System,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -123,8 +123,12 @@ impl Gate {
         let bounds = self.bounds(&now, state.mode);
         let (confinement, sandbox) =
             confinement(self.system.as_ref(), &bounds, &accesses, submitted.executor).await;
-        let decision =
-            policy::decide(&self.policy(&now, state, confinement), &self.subject(submitted, &accesses));
+        let mut policy = self.policy(&now, state, confinement);
+        if submitted.executor == Some(Route::Client) {
+            // The folder is on this machine, the paths of such a call on the editor's.
+            policy.settings.folder = None;
+        }
+        let decision = policy::decide(&policy, &self.subject(submitted, &accesses));
         let (Decision::Allow { rule } | Decision::Ask { rule, .. } | Decision::Deny { rule, .. }) = &decision;
         tracing::debug!(tool = submitted.tool, call = %submitted.id, rule, "decided");
         Ruling { decision, accesses, confinement, sandbox }
@@ -315,6 +319,7 @@ impl Gate {
                 rules: &now.permissions.rules,
                 own: &now.sandbox.guarded,
                 memories_trusted: now.prompt.memories.trusted,
+                folder: now.permissions.folder.as_ref(),
             },
             readable: self.outputs.iter().cloned().chain(self.readable.all()).collect(),
             grants: &self.grants,

@@ -32,6 +32,9 @@ pub struct SandboxOptions {
     pub limits: ResourceLimits,
     /// Files and directories that commands cannot read: keys and this program's own data.
     pub hidden: Vec<AbsPath>,
+    /// Directories of which commands see only the session's own below them: those of all users of
+    /// a server.
+    pub sealed: Vec<AbsPath>,
     /// Paths that commands cannot write even below a writable directory: this program's own
     /// settings.
     pub guarded: Vec<AbsPath>,
@@ -221,6 +224,7 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
     };
     let secret = SecretPaths {
         hidden: options.hidden.clone(),
+        sealed: options.sealed.clone(),
         patterns: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
         exceptions: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
         blanked: Vec::new(),

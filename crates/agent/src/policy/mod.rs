@@ -1,10 +1,10 @@
 //! The permission policy: a pure chain of rules over the accesses that a call declares.
 //!
 //! Architecture Invariant: [`decide`] is called in `gate` and nowhere else, and depends on nothing
-//! but its arguments. The specification defines the order of the chain: mode, blocked path, denied
-//! command, denied tool, what asks in every mode (protected path, rule of the settings, irrevocable
-//! command), project boundary, session grant, tool lists, permission mode. A later rule never
-//! overrules a denial, and a grant never answers a question that is asked in every mode.
+//! but its arguments. The order of the chain is: mode, folder of a server's user, blocked path,
+//! denied command, denied tool, what asks in every mode (protected path, rule of the settings,
+//! irrevocable command), project boundary, session grant, tool lists, permission mode. A later rule
+//! never overrules a denial, and a grant never answers a question that is asked in every mode.
 
 mod advice;
 mod commands;
@@ -110,6 +110,8 @@ pub(crate) struct PolicySettings<'a> {
     pub(crate) own: &'a [AbsPath],
     /// Whether the user trusts the project with memories.
     pub(crate) memories_trusted: bool,
+    /// The folder that no call may leave.
+    pub(crate) folder: Option<&'a AbsPath>,
 }
 
 /// The decision of the chain and the rule that made it.
@@ -184,6 +186,7 @@ pub(crate) fn remembers(rule: &str) -> bool {
 /// Decides about a call by the rules of the chain, in order.
 pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     if let Some(denial) = mode_denial(policy, subject)
+        .or_else(|| user_folder(policy, subject))
         .or_else(|| blocked_path(policy, subject))
         .or_else(|| commands::denied(policy, subject))
         .or_else(|| denied_tool(policy, subject))
@@ -228,6 +231,7 @@ pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static
     let allowed = settings::allows(policy, subject).then_some(Decision::Allow { rule: "AllowRule" });
     let mut steps: Vec<_> = [
         ("Mode", mode_denial(policy, subject)),
+        ("UserFolder", user_folder(policy, subject)),
         ("BlockedPath", blocked_path(policy, subject)),
         ("DenyPattern", commands::denied(policy, subject)),
         ("DeniedTools", denied_tool(policy, subject)),
@@ -292,6 +296,30 @@ fn mode_denial(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
         reason: format!(
             "Command blocked in {label} mode (read-only). Switch to Edit mode for write operations."
         ),
+    })
+}
+
+/// Denies what leaves the folder of a server's user: a path outside it, or a command outside it or
+/// outside its sandbox.
+fn user_folder(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    let folder = std::slice::from_ref(policy.settings.folder?);
+    let deny = |reason: String| Some(Decision::Deny { rule: "UserFolder", reason });
+    let outside = |what: &str, path: &AbsPath| {
+        deny(format!("{what} '{path}' is outside '{}', your folder on this server.", folder[0]))
+    };
+    subject.accesses.iter().find_map(|resolved| match &resolved.access {
+        Access::Execute { .. } if policy.confinement == CommandConfinement::Lifted => deny(
+            "Commands of a server's users do not leave the sandbox. Run it without outside_sandbox."
+                .to_owned(),
+        ),
+        Access::Execute { cwd, .. } => {
+            let at = resolved.canonical.as_ref().unwrap_or(cwd);
+            (!at.starts_with(&folder[0])).then(|| outside("The directory", at)).flatten()
+        }
+        Access::Read(_) | Access::Write(_) if inside(folder, resolved) => None,
+        Access::Read(_) if inside(&policy.readable, resolved) => None,
+        Access::Read(path) | Access::Write(path) => outside("Path", path),
+        _ => None,
     })
 }
 

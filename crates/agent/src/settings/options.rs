@@ -76,6 +76,9 @@ pub struct PermissionOptions {
     pub denied_tools: Vec<String>,
     /// Permission rules of all settings layers.
     pub rules: PermissionRules,
+    /// The folder of a user of a server. No call leaves it in any mode, whatever the user answers:
+    /// paths on this machine must lie below it, and commands stay in their sandbox.
+    pub folder: Option<AbsPath>,
 }
 
 /// Whether calls that a model writes into the text of its answer are run.

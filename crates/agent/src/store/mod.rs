@@ -123,6 +123,11 @@ pub trait SessionStore: Send + Sync {
         None
     }
 
+    /// Returns the storage of the memories of a user of a server; `None` if this store keeps none.
+    fn memories_of(&self, _owner: &Owner) -> Option<Arc<dyn Memories>> {
+        None
+    }
+
     /// Returns how long the leases of this process last; `None` if they last until they are
     /// released or taken over.
     fn lease_life(&self) -> Option<Arc<dyn LeaseLife>> {

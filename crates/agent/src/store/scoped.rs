@@ -1,8 +1,8 @@
 //! A store as one user sees it.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, NewSession, Owner, SearchHit, SearchQuery,
-    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
+    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession, Owner, SearchHit,
+    SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
 };
 use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
@@ -17,8 +17,7 @@ pub fn scoped(store: &Arc<dyn SessionStore>, owner: &Owner) -> Arc<dyn SessionSt
     store.scoped(owner).unwrap_or_else(|| owned())
 }
 
-/// The scope of a store that does not separate its users by itself. It has no memories: those of
-/// such a store are the machine's user's.
+/// The scope of a store that does not separate its users by itself.
 struct ScopedStore {
     inner: Arc<dyn SessionStore>,
     owner: Owner,
@@ -49,6 +48,10 @@ impl ScopedStore {
 
 #[async_trait]
 impl SessionStore for ScopedStore {
+    fn memories(&self) -> Option<Arc<dyn Memories>> {
+        self.inner.memories_of(&self.owner)
+    }
+
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
         self.inner.create(self.owned(session)?).await
     }

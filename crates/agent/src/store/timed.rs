@@ -123,6 +123,10 @@ impl SessionStore for TimedStore {
         Some(Arc::new(TimedMemories(self.0.memories()?)))
     }
 
+    fn memories_of(&self, owner: &Owner) -> Option<Arc<dyn Memories>> {
+        Some(Arc::new(TimedMemories(self.0.memories_of(owner)?)))
+    }
+
     fn lease_life(&self) -> Option<Arc<dyn LeaseLife>> {
         self.0.lease_life()
     }

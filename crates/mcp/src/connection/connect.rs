@@ -72,6 +72,9 @@ impl Client {
         let transport = resolved.transport.clone();
         let service = match resolved.transport {
             ServerTransport::Stdio { command, args, env } => {
+                if let Some(why) = &options.no_programs {
+                    return Err(ConnectError::Permanent(why.clone()));
+                }
                 let inherit = INHERITED.map(str::to_owned).to_vec();
                 let (program, cwd) = (command, cwd.clone());
                 // The last value of a name wins, so a description cannot override these variables.

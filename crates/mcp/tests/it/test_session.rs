@@ -84,6 +84,7 @@ pub(crate) fn options(machine: &Arc<FakeMachine>) -> Arc<McpOptions> {
         },
         offers: BTreeMap::default(),
         variables: Vec::new(),
+        no_programs: None,
         version: "0".to_owned(),
     })
 }

@@ -3,7 +3,7 @@
 use super::{Fixture, path};
 use agent::{
     Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery,
-    MemoryScope, NewMemory, Stored,
+    MemoryScope, NewMemory, Owner, Stored, scoped,
 };
 use std::sync::Arc;
 
@@ -150,4 +150,30 @@ pub(super) async fn shares_memories_with_other_processes(fixture: Fixture) {
     let memory = added(&*memories(&fixture), new(None, "Shared", "By all.")).await;
     let there = other.memories().expect("the store keeps memories");
     assert_eq!(there.get(memory.id).await, Ok(Some(memory)));
+}
+
+pub(super) async fn gives_each_user_their_own(fixture: Fixture) {
+    let user = |name: &str| Owner { tenant: "acme".to_owned(), user: name.to_owned() };
+    let of = |owner: &Owner| scoped(&fixture.store, owner).memories().expect("users have memories");
+    let (ada, bob) = (of(&user("ada")), of(&user("bob")));
+    let elsewhere = of(&Owner { tenant: "other".to_owned(), user: "ada".to_owned() });
+    let own = memories(&fixture);
+    let all = || MemoryQuery { scope: MemoryScope::All, ..MemoryQuery::default() };
+    let memory = added(&*ada, new(None, "Tabs", "Use tabs.")).await;
+    for others in [&bob, &elsewhere, &own] {
+        assert_eq!(titles(&**others, all()).await, Vec::<String>::new());
+        assert_eq!(
+            titles(&**others, MemoryQuery { text: "tabs".into(), ..all() }).await,
+            Vec::<String>::new()
+        );
+        assert_eq!(others.get(memory.id).await, Ok(None));
+        assert_eq!(others.change(memory.id, MemoryChange::default()).await, Ok(None));
+        assert_eq!(others.forget(memory.id).await, Ok(false));
+        others.surfaced(vec![memory.id]).await.expect("what is another's is left out");
+    }
+    // An equal memory of another user is no duplicate.
+    added(&*bob, new(None, "Tabs", "Use tabs.")).await;
+    let kept = ada.get(memory.id).await.expect("read").expect("it is there");
+    assert_eq!(kept.times.surfaced_at, None);
+    assert_eq!(titles(&*ada, all()).await, ["Tabs"]);
 }

@@ -84,6 +84,7 @@ where
         memories::keeps_memories,
         memories::refuses_equal_memories,
         memories::finds_memories,
+        memories::gives_each_user_their_own,
         memories::hides_expired_memories,
         memories::shares_memories_with_other_processes,
     ];

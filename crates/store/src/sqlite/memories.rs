@@ -6,15 +6,15 @@ use crate::limits::{EXPIRED_KEPT_MS, MEMORIES_FOUND_MAX, MEMORIES_PER_SCOPE};
 use crate::memory_rows::{COLUMNS, end, project as stored_project, row_id, weight_of_class_and_type};
 use agent::{
     Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery, MemoryScope,
-    MemoryTimes, NewMemory, PINNED_WEIGHT, SessionId, StoreError, Stored, memory_keys, words,
+    MemoryTimes, NewMemory, Owner, PINNED_WEIGHT, SessionId, StoreError, Stored, memory_keys, words,
 };
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use std::sync::{Arc, LazyLock};
 use system::AbsPath;
 
-/// The conditions of a query. `IS` compares a missing project too.
-const MATCHING: &str = "(?1 = 'all' OR m.project IS NULL OR (?1 = 'project' AND m.project = ?2)) \
+/// The conditions of a query. `IS` compares a missing owner too.
+const MATCHING: &str = "m.tenant IS ?7 AND m.owner IS ?8 AND (?1 = 'all' OR m.project IS NULL OR (?1 = 'project' AND m.project = ?2)) \
     AND (?3 IS NULL OR m.type = ?3) AND (?4 IS NULL OR m.class = ?4) \
     AND (m.expires_at IS NULL OR m.expires_at > ?5)";
 
@@ -32,66 +32,96 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
 static SEARCH: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS} FROM memory_words JOIN memories AS m ON m.id = memory_words.rowid \
-         WHERE memory_words MATCH ?7 AND {MATCHING} ORDER BY bm25(memory_words, 4.0, 1.0), m.id DESC LIMIT ?6"
+         WHERE memory_words MATCH ?9 AND {MATCHING} ORDER BY bm25(memory_words, 4.0, 1.0), m.id DESC LIMIT ?6"
     )
 });
 
-/// The memories of a store. They share its threads and its file.
+/// The memories of one user in a store. They share its threads and its file.
 pub(super) struct SqliteMemories {
     pub(super) writer: Arc<Worker>,
     pub(super) reader: Arc<LazyReader>,
+    pub(super) user: MemoryUser,
+}
+
+/// The user whom memories belong to, as the columns `tenant` and `owner` have it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MemoryUser {
+    tenant: Option<String>,
+    owner: Option<String>,
+}
+
+impl MemoryUser {
+    /// Returns a user of a server; the user of this machine without one.
+    pub(super) fn of(owner: Option<&Owner>) -> Self {
+        Self { tenant: owner.map(|owner| owner.tenant.clone()), owner: owner.map(|owner| owner.user.clone()) }
+    }
 }
 
 #[async_trait]
 impl Memories for SqliteMemories {
     async fn add(&self, memory: NewMemory) -> Result<Stored, StoreError> {
-        self.writer.call(move |connection| add(connection, &memory).map_err(|error| failed(&error))).await
+        let user = self.user.clone();
+        self.writer
+            .call(move |connection| add(connection, &user, &memory).map_err(|error| failed(&error)))
+            .await
     }
 
     async fn change(&self, id: MemoryId, to: MemoryChange) -> Result<Option<Stored>, StoreError> {
-        self.writer.call(move |connection| change(connection, id, &to).map_err(|error| failed(&error))).await
+        let user = self.user.clone();
+        let change = move |connection: &Connection| change(connection, &user, id, &to);
+        self.writer.call(move |connection| change(connection).map_err(|error| failed(&error))).await
     }
 
     async fn get(&self, id: MemoryId) -> Result<Option<Memory>, StoreError> {
-        self.reader.call(move |connection| get(connection, id).map_err(|error| failed(&error))).await
+        let user = self.user.clone();
+        self.reader.call(move |connection| get(connection, &user, id).map_err(|error| failed(&error))).await
     }
 
     async fn forget(&self, id: MemoryId) -> Result<bool, StoreError> {
-        self.writer.call(move |connection| forget(connection, id).map_err(|error| failed(&error))).await
+        let user = self.user.clone();
+        self.writer
+            .call(move |connection| forget(connection, &user, id).map_err(|error| failed(&error)))
+            .await
     }
 
     async fn find(&self, query: MemoryQuery) -> Result<Vec<Memory>, StoreError> {
-        self.reader.call(move |connection| find(connection, &query).map_err(|error| failed(&error))).await
+        let user = self.user.clone();
+        self.reader
+            .call(move |connection| find(connection, &user, &query).map_err(|error| failed(&error)))
+            .await
     }
 
     async fn surfaced(&self, ids: Vec<MemoryId>) -> Result<(), StoreError> {
+        let user = self.user.clone();
         // The times only inform people, so no flush is waited for.
         self.writer
             .call_with(Durability::WithNextFlush, move |connection| {
-                surfaced(connection, &ids).map_err(|error| failed(&error))
+                surfaced(connection, &user, &ids).map_err(|error| failed(&error))
             })
             .await
     }
 }
 
-fn surfaced(connection: &Connection, ids: &[MemoryId]) -> rusqlite::Result<()> {
+fn surfaced(connection: &Connection, user: &MemoryUser, ids: &[MemoryId]) -> rusqlite::Result<()> {
     let now = now();
-    let mut update = connection.prepare_cached("UPDATE memories SET surfaced_at = ?2 WHERE id = ?1")?;
-    ids.iter().try_for_each(|id| update.execute((row_id(*id), now)).map(drop))
+    let mut update = connection.prepare_cached(
+        "UPDATE memories SET surfaced_at = ?2 WHERE id = ?1 AND tenant IS ?3 AND owner IS ?4",
+    )?;
+    ids.iter().try_for_each(|id| update.execute((row_id(*id), now, &user.tenant, &user.owner)).map(drop))
 }
 
-fn add(connection: &Connection, new: &NewMemory) -> rusqlite::Result<Stored> {
+fn add(connection: &Connection, user: &MemoryUser, new: &NewMemory) -> rusqlite::Result<Stored> {
     let now = now();
     connection
         .prepare_cached("DELETE FROM memories WHERE expires_at < ?1")?
         .execute([now - EXPIRED_KEPT_MS])?;
     let project = new.project.as_ref().map(AbsPath::as_str);
-    if let Some(equal) = equal(connection, &new.note, project, None, now)? {
+    if let Some(equal) = equal(connection, user, &new.note, project, None, now)? {
         return Ok(Stored::Duplicate(equal));
     }
     let count: i64 = connection
-        .prepare_cached("SELECT count(*) FROM memories WHERE project IS ?1")?
-        .query_row([project], |row| row.get(0))?;
+        .prepare_cached("SELECT count(*) FROM memories WHERE project IS ?1 AND tenant IS ?2 AND owner IS ?3")?
+        .query_row((project, &user.tenant, &user.owner), |row| row.get(0))?;
     if count >= MEMORIES_PER_SCOPE as i64 {
         return Ok(Stored::Full(MEMORIES_PER_SCOPE));
     }
@@ -100,7 +130,8 @@ fn add(connection: &Connection, new: &NewMemory) -> rusqlite::Result<Stored> {
     connection
         .prepare_cached(
             "INSERT INTO memories (project, session_id, type, class, title, content, title_key, content_key, pinned, \
-             expires_at, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)",
+             expires_at, created_at, updated_at, tenant, owner) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13)",
         )?
         .execute(params![
             project,
@@ -114,18 +145,25 @@ fn add(connection: &Connection, new: &NewMemory) -> rusqlite::Result<Stored> {
             pinned,
             end(now, new.expiry),
             now,
+            user.tenant,
+            user.owner,
         ])?;
     let id = MemoryId(connection.last_insert_rowid().cast_unsigned());
-    Ok(get(connection, id)?.map_or(Stored::Full(0), Stored::Done))
+    Ok(get(connection, user, id)?.map_or(Stored::Full(0), Stored::Done))
 }
 
-fn change(connection: &Connection, id: MemoryId, change: &MemoryChange) -> rusqlite::Result<Option<Stored>> {
-    let Some(memory) = get(connection, id)? else { return Ok(None) };
+fn change(
+    connection: &Connection,
+    user: &MemoryUser,
+    id: MemoryId,
+    change: &MemoryChange,
+) -> rusqlite::Result<Option<Stored>> {
+    let Some(memory) = get(connection, user, id)? else { return Ok(None) };
     let now = now();
     let note = change.note.as_ref().unwrap_or(&memory.note);
     let project = change.project.as_ref().unwrap_or(&memory.project);
     let project = project.as_ref().map(AbsPath::as_str);
-    if let Some(equal) = equal(connection, note, project, Some(id), now)? {
+    if let Some(equal) = equal(connection, user, note, project, Some(id), now)? {
         return Ok(Some(Stored::Duplicate(equal)));
     }
     let expires_at = change.expiry.map_or(memory.times.expires_at, |expiry| end(now, expiry));
@@ -148,12 +186,13 @@ fn change(connection: &Connection, id: MemoryId, change: &MemoryChange) -> rusql
             expires_at,
             now,
         ])?;
-    Ok(get(connection, id)?.map(Stored::Done))
+    Ok(get(connection, user, id)?.map(Stored::Done))
 }
 
 /// Returns a memory of the same scope, not expired, with an equal title or an equal content.
 fn equal(
     connection: &Connection,
+    user: &MemoryUser,
     note: &MemoryNote,
     project: Option<&str>,
     except: Option<MemoryId>,
@@ -163,20 +202,29 @@ fn equal(
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM memories AS m WHERE m.project IS ?1 AND (m.title_key = ?2 OR m.content_key = ?3) \
-             AND m.id IS NOT ?4 AND (m.expires_at IS NULL OR m.expires_at > ?5) ORDER BY m.id LIMIT 1"
+             AND m.id IS NOT ?4 AND (m.expires_at IS NULL OR m.expires_at > ?5) \
+             AND m.tenant IS ?6 AND m.owner IS ?7 ORDER BY m.id LIMIT 1"
         ))?
-        .query_row((project, title_key, content_key, except.map(row_id), now), memory)
+        .query_row(
+            (project, title_key, content_key, except.map(row_id), now, &user.tenant, &user.owner),
+            memory,
+        )
         .optional()
 }
 
-fn get(connection: &Connection, id: MemoryId) -> rusqlite::Result<Option<Memory>> {
+fn get(connection: &Connection, user: &MemoryUser, id: MemoryId) -> rusqlite::Result<Option<Memory>> {
     connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM memories AS m WHERE m.id = ?1"))?
-        .query_row([row_id(id)], memory)
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM memories AS m WHERE m.id = ?1 AND m.tenant IS ?2 AND m.owner IS ?3"
+        ))?
+        .query_row((row_id(id), &user.tenant, &user.owner), memory)
         .optional()
 }
 
-fn forget(connection: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
+fn forget(connection: &Connection, user: &MemoryUser, id: MemoryId) -> rusqlite::Result<bool> {
+    if get(connection, user, id)?.is_none() {
+        return Ok(false);
+    }
     // Emptied first: if the file is damaged later, the salvage must not find the text on a page
     // that is no longer used.
     let emptied = connection
@@ -186,7 +234,7 @@ fn forget(connection: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
     Ok(emptied > 0)
 }
 
-fn find(connection: &Connection, query: &MemoryQuery) -> rusqlite::Result<Vec<Memory>> {
+fn find(connection: &Connection, user: &MemoryUser, query: &MemoryQuery) -> rusqlite::Result<Vec<Memory>> {
     let (scope, project) = match &query.scope {
         MemoryScope::All => ("all", None),
         MemoryScope::User => ("user", None),
@@ -201,13 +249,13 @@ fn find(connection: &Connection, query: &MemoryQuery) -> rusqlite::Result<Vec<Me
     if words.is_empty() {
         return connection
             .prepare_cached(&LIST)?
-            .query_map((scope, project, kind, class, after, limit), memory)?
+            .query_map((scope, project, kind, class, after, limit, &user.tenant, &user.owner), memory)?
             .collect();
     }
     let words = words.join(if query.any_word { " OR " } else { " " });
     connection
         .prepare_cached(&SEARCH)?
-        .query_map((scope, project, kind, class, after, limit, words), memory)?
+        .query_map((scope, project, kind, class, after, limit, &user.tenant, &user.owner, words), memory)?
         .collect()
 }
 

@@ -39,7 +39,7 @@ use agent::{
 use async_trait::async_trait;
 use database::Database;
 use holder_lock::HolderLock;
-use memories::SqliteMemories;
+use memories::{MemoryUser, SqliteMemories};
 use rusqlite::Connection;
 use std::{
     path::{Path, PathBuf},
@@ -291,7 +291,12 @@ impl SessionStore for SqliteStore {
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {
         let (writer, reader) = (Arc::clone(&self.writer), Arc::clone(&self.reader));
-        Some(Arc::new(SqliteMemories { writer, reader }))
+        Some(Arc::new(SqliteMemories { writer, reader, user: MemoryUser::default() }))
+    }
+
+    fn memories_of(&self, owner: &Owner) -> Option<Arc<dyn Memories>> {
+        let (writer, reader) = (Arc::clone(&self.writer), Arc::clone(&self.reader));
+        Some(Arc::new(SqliteMemories { writer, reader, user: MemoryUser::of(Some(owner)) }))
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use store::SqliteStore;
 
 /// Each migration step, as released.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 12] = [
     include_str!("../../src/sqlite/schema/1.sql"),
     include_str!("../../src/sqlite/schema/2.sql"),
     include_str!("../../src/sqlite/schema/3.sql"),
@@ -20,6 +20,7 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("../../src/sqlite/schema/9.sql"),
     include_str!("../../src/sqlite/schema/10.sql"),
     include_str!("../../src/sqlite/schema/11.sql"),
+    include_str!("../../src/sqlite/schema/12.sql"),
 ];
 
 /// The rows that a program with the first schema wrote: two sessions, one of which was released,

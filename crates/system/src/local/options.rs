@@ -18,6 +18,9 @@ pub struct LocalOptions {
     pub secret_values: Vec<String>,
     /// Names of variables that commands inherit although they look secret.
     pub keep_variables: Vec<String>,
+    /// Whether commands inherit none but ordinary variables: paths, language, time zone, proxies
+    /// and certificates.
+    pub ordinary_variables_only: bool,
     /// The login shell whose variables are added to those of this process, for commands and for
     /// programs with piped streams.
     pub login: LoginShell,
@@ -26,8 +29,11 @@ pub struct LocalOptions {
 impl LocalOptions {
     /// Returns which variables are withheld from commands, if any.
     pub(super) fn hidden_variables(&self) -> Option<HiddenVariables> {
-        let hidden_variables =
-            || HiddenVariables { values: self.secret_values.clone(), keep: self.keep_variables.clone() };
+        let hidden_variables = || HiddenVariables {
+            values: self.secret_values.clone(),
+            keep: self.keep_variables.clone(),
+            ordinary_only: self.ordinary_variables_only,
+        };
         self.hide_secrets.then(hidden_variables)
     }
 }

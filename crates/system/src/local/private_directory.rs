@@ -6,7 +6,10 @@ use std::{fs, io};
 
 /// Creates a directory and its parents, and verifies that only this user can access it and that no
 /// other user can replace it.
-pub(super) fn create(path: &AbsPath) -> io::Result<()> {
+///
+/// # Errors
+/// If it cannot be created, or other users could access or replace it.
+pub fn create(path: &AbsPath) -> io::Result<()> {
     let user = rustix::process::geteuid().as_raw();
     let mut above: Vec<_> = std::iter::successors(path.parent(), AbsPath::parent).collect();
     above.reverse();

@@ -52,6 +52,7 @@ impl Stage {
             protected: ProtectedPaths { guarded: guarded.to_vec(), ..ProtectedPaths::default() },
             secret: SecretPaths {
                 hidden: vec![home.join(".ssh")],
+                sealed: Vec::new(),
                 patterns: vec!["*.env".to_owned(), "*.env.*".to_owned()],
                 exceptions: vec!["*.env.example".to_owned()],
                 blanked: Vec::new(),

@@ -300,3 +300,29 @@ async fn an_interactive_command_is_confined_and_reads_its_input() {
     assert!(output.starts_with("got word\n") && output.ends_with("done\n"), "{output}");
     assert!(!stage.home.join("x").as_std().exists(), "{output}");
 }
+
+#[tokio::test]
+async fn of_the_folders_of_all_users_a_command_sees_its_own_only() {
+    let mut stage = stage();
+    let users = stage.home.join("users");
+    for file in ["ada/mine", "bob/CANARY"] {
+        let file = users.join(file);
+        std::fs::create_dir_all(file.parent().unwrap().as_std()).unwrap();
+        std::fs::write(file.as_std(), file.as_str()).unwrap();
+    }
+    stage.sandbox.secret.sealed = vec![users.clone()];
+    stage.sandbox.writable.roots = vec![users.join("ada"), stage.project.clone()];
+    let line = "cat $HOME/users/ada/mine $HOME/users/bob/CANARY; ls $HOME/users; \
+        echo new > $HOME/users/ada/new && cat $HOME/users/ada/new; mkdir $HOME/users/eve";
+    let Some((output, _)) = stage.run(line).await else { return };
+    assert!(output.contains("users/ada/mine") && output.contains("\nnew"), "{output}");
+    assert!(!output.contains("bob/CANARY\n") || output.contains("No such file"), "{output}");
+    if holds(&stage).await {
+        assert!(!output.lines().any(|line| line == "bob"), "not even its name: {output}");
+    }
+    assert!(!users.join("eve").as_std().exists(), "{output}");
+    assert_eq!(std::fs::read_to_string(users.join("ada/new").as_std()).unwrap(), "new\n");
+    stage.sandbox.level = system::SandboxLevel::ReadOnly;
+    let (output, _) = stage.run("cat $HOME/users/ada/mine; echo x > $HOME/users/ada/x").await.unwrap();
+    assert!(output.contains("users/ada/mine") && !users.join("ada/x").as_std().exists(), "{output}");
+}

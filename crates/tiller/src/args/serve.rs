@@ -1,6 +1,7 @@
 //! The command lines of `tiller serve` and `tiller connect`.
 
 use super::{SessionArgs, StoreArgs, token::Lifetime};
+use crate::logging::LogFormat;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use std::{path::PathBuf, str::FromStr};
@@ -15,6 +16,9 @@ pub(crate) struct ServeArgs {
     pub(crate) session: SessionArgs,
     #[command(flatten)]
     pub(crate) place: ServePlace,
+    /// How the log on stderr is written: lines of text, or a JSON object a line.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) log_format: LogFormat,
 }
 
 /// Where a server listens, and where it stores sessions.
@@ -40,6 +44,9 @@ pub(crate) struct ServePlace {
     /// scope metrics.
     #[arg(long, value_name = "PLACE")]
     pub(crate) metrics_listen: Option<String>,
+    /// The directory of the users' folders: each user stays in DIR/TENANT/USER.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) user_folders: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) node: NodeArgs,
 }

@@ -1,17 +1,17 @@
 //! Resolves the layers of settings.
 
 use super::{
-    ConfigError, InProject, Place, ProjectHistory, SettingsFile, Value, ValueError, checks,
+    ConfigError, InProject, Key, Place, ProjectHistory, SettingsFile, Value, ValueError, checks,
     parse::{Setting, parse},
     variables,
 };
 use crate::{
     environment::Environment,
-    options::{Directories, HookOptions, NO_ALLOW_LIST, Network, Options, ProjectHook},
+    options::{Directories, HookOptions, NO_ALLOW_LIST, Network, Options, ProjectHook, ServedUser},
     stored_keys::StoredKeys,
 };
 use agent::{Mode, PermissionMode, PermissionRule};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use system::AbsPath;
 
 /// Settings from command-line flags.
@@ -41,6 +41,9 @@ pub(crate) struct PromptFlags {
 /// Every layer, the lowest first.
 pub(crate) struct Layers<'a> {
     pub(crate) directories: Directories,
+    /// The user of a server whose settings these are, and the server's own file.
+    pub(crate) served: Option<Arc<ServedUser>>,
+    pub(crate) server: Option<SettingsFile>,
     pub(crate) user: Option<SettingsFile>,
     /// The restrictions of earlier versions of the project's file that still apply.
     pub(crate) past: &'a ProjectHistory,
@@ -92,9 +95,11 @@ impl EffectiveSetting {
 pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     let mut options = Options::built_in(layers.directories);
     let (mut notices, mut effective) = (Vec::new(), Vec::new());
+    if let Some(served) = &layers.served {
+        apply_server(&mut options, served, layers.server.as_ref())?;
+    }
     if let Some(file) = &layers.user {
-        apply_user(&mut options, file)?;
-        effective.extend(parse(file)?.iter().map(EffectiveSetting::of));
+        effective.extend(apply_user(&mut options, file, &mut notices)?);
     }
     layers.past.apply(&mut options, layers.project.as_ref().map(|layer| &layer.file))?;
     if let Some(layer) = &layers.project {
@@ -115,10 +120,10 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
 /// files before the project's settings are known.
 pub(crate) fn users_blocked_paths(
     directories: &Directories,
-    user: Option<&SettingsFile>,
+    user: &SettingsFile,
 ) -> Result<Vec<String>, ConfigError> {
     let mut options = Options::built_in(directories.clone());
-    user.map_or(Ok(()), |file| apply_user(&mut options, file))?;
+    apply_all(&mut options, user)?;
     Ok(options.permissions.blocked_paths)
 }
 
@@ -127,8 +132,65 @@ pub(crate) fn check_model(id: &str) -> Result<String, ValueError> {
     checks::model(id.to_owned())
 }
 
-fn apply_user(options: &mut Options, file: &SettingsFile) -> Result<(), ConfigError> {
+/// Applies the file of a server below those of its user. `~` is the home of the server's account
+/// in it.
+fn apply_server(
+    options: &mut Options,
+    served: &Arc<ServedUser>,
+    file: Option<&SettingsFile>,
+) -> Result<(), ConfigError> {
+    let own = std::mem::replace(&mut options.directories, served.server.clone());
+    let applied = file.map_or(Ok(()), |file| apply_all(options, file));
+    options.directories = own;
+    options.served = Some(Arc::clone(served));
+    applied
+}
+
+/// Applies the user's file and returns its settings. Of a server's user, those that are the
+/// server's are ignored, with a notice.
+fn apply_user(
+    options: &mut Options,
+    file: &SettingsFile,
+    notices: &mut Vec<String>,
+) -> Result<Vec<EffectiveSetting>, ConfigError> {
+    let mut effective = Vec::new();
+    for setting in parse(file)? {
+        let mut after = options.clone();
+        setting.apply(&mut after)?;
+        match refused_to_user(options, &after, setting.key) {
+            None => {
+                effective.push(EffectiveSetting::of(&setting));
+                *options = after;
+            }
+            Some(reason) => notices.push(format!("{}: {} is ignored: {reason}", setting.place, setting.name)),
+        }
+    }
+    Ok(effective)
+}
+
+fn apply_all(options: &mut Options, file: &SettingsFile) -> Result<(), ConfigError> {
     parse(file)?.iter().try_for_each(|setting| setting.apply(options))
+}
+
+/// The settings about the machine of a server, by the beginnings of their names. A user who stays
+/// in a folder must not choose what leaves it.
+const MACHINE: [&str; 6] =
+    ["sandbox.", "hooks.", "env.", "tools.allowed_paths", "web.local_hosts", "providers.local."];
+
+/// Returns why a user of a server cannot set a setting in the own file or in that of a project, if
+/// so.
+fn refused_to_user(before: &Options, after: &Options, key: &Key) -> Option<&'static str> {
+    let served = before.served.as_ref()?;
+    if key.name.starts_with("serve.") {
+        return Some("only the administrator of the server sets it");
+    }
+    let is_of_machine = MACHINE.iter().any(|beginning| key.name.starts_with(beginning));
+    match key.in_project {
+        _ if served.folder.is_none() || !is_of_machine => None,
+        InProject::Tightens(holds) if holds(before, after) => None,
+        InProject::Tightens(_) => Some("a user of the server may only tighten it"),
+        _ => Some("it is about the machine of the server; only its administrator sets it"),
+    }
 }
 
 fn apply_project(
@@ -183,6 +245,10 @@ fn apply_each(
         // Each hook needs trust of its own: until then it is listed, but does not run.
         let user_set = layer.user_set.get(name) == Some(&setting.value);
         let distrust = if setting.is_of_hook() || user_set { &None } else { &layer.distrust };
+        if let Some(reason) = refused_to_user(options, &after, setting.key) {
+            notices.push(format!("{}: {name} is ignored: {reason}", setting.place));
+            continue;
+        }
         let refusal = match (setting.key.in_project, distrust) {
             (InProject::Adds, _) | (InProject::WhenTrusted(_), None) => None,
             (InProject::Never(reason), _) => Some(reason.to_owned()),

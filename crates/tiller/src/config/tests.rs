@@ -39,6 +39,8 @@ fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
     let environment: Environment =
         case.environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     resolve(Layers {
+        served: None,
+        server: None,
         user: file(user_path(&directories), case.user),
         project: file(project_path(&path("/w")), case.project).map(|file| ProjectLayer {
             file,

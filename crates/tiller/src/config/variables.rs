@@ -47,6 +47,7 @@ pub(super) fn apply(
         None => {}
     }
     options.commands.login = environment.login_shell(options.commands.ask_login_shell);
+    let shared = options.served.clone();
     let vendors = [
         ("openai", &mut options.providers.openai),
         ("anthropic", &mut options.providers.anthropic),
@@ -57,9 +58,15 @@ pub(super) fn apply(
         // Google's own programs accept either name.
         let other = (provider.api_key_env == "GEMINI_API_KEY").then(|| environment.get("GOOGLE_API_KEY"));
         let key = environment.get(&provider.api_key_env).or(other.flatten()).map(Secret::new);
-        provider.api_key = key.or_else(|| stored.of(name));
+        let shared = || shared.as_ref()?.shared.of_provider(name, provider);
+        provider.api_key = key.or_else(|| stored.of(name)).or_else(shared);
     }
     options.integrations.web.keys = search_keys(environment, stored);
+    for (id, _) in SearchProvider::ALL {
+        if let Some(key) = shared.as_ref().and_then(|served| served.shared.of_search(id)) {
+            options.integrations.web.keys.entry(id).or_insert(key);
+        }
+    }
     Ok(())
 }
 

@@ -155,6 +155,7 @@ async fn examine(subject: &Subject<'_>, extent: Extent) -> DoctorReport {
         });
         all.push(checks::leases(subject).await);
         all.push(checks::disk(subject));
+        all.extend(checks::server(subject));
         all.extend(checks::editors(subject).await);
         all.push(checks::install(installation.as_ref(), &others));
         all.extend(checks::terminal(subject));

@@ -6,6 +6,9 @@ use ::mcp::{McpOptions, ServerFiles, ServerStores};
 use providers::HttpClients;
 use std::sync::Arc;
 
+/// Why a server starts no program as an MCP server for its users.
+const NO_PROGRAMS: &str = "this Tiller server starts no programs for its users; use an MCP server over HTTP";
+
 /// Returns the options with which MCP servers are started.
 pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<McpOptions> {
     let system = wiring::local_system(options);
@@ -26,6 +29,7 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
         },
         offers: options.permissions.offers.clone(),
         variables: Vec::new(),
+        no_programs: options.served.as_ref().map(|_| NO_PROGRAMS.to_owned()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system,
     })

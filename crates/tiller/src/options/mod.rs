@@ -4,11 +4,13 @@
 mod interface;
 mod providers;
 mod serve;
+mod served;
 mod web;
 
 pub(crate) use interface::{EnterChoice, Interface, ScreenChoice};
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
 pub(crate) use serve::{NodeSettings, OidcSettings, ServeSettings};
+pub(crate) use served::{ServedUser, SharedKeys, UserFolder};
 pub(crate) use web::{SearchChoice, Web};
 
 use crate::limits::HOOK_TIMEOUT;
@@ -18,7 +20,7 @@ use agent::{
     Answer, CallsAsText, HookEvent, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, Redactor,
     ServerRule,
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
 /// A name that no integration can have.
@@ -37,6 +39,8 @@ pub(crate) struct Options {
     pub(crate) integrations: Integrations,
     pub(crate) client: ClientOptions,
     pub(crate) serve: ServeSettings,
+    /// The user of a server whose options these are; the account of the process without one.
+    pub(crate) served: Option<Arc<ServedUser>>,
     /// The file to which the model's traffic is recorded.
     pub(crate) record: Option<AbsPath>,
 }
@@ -292,9 +296,15 @@ impl Options {
             integrations: Integrations::default(),
             client: ClientOptions::default(),
             serve: ServeSettings::default(),
+            served: None,
             record: None,
             directories,
         }
+    }
+
+    /// Returns the folder that the user of a server stays in, if there is one.
+    pub(crate) fn user_folder(&self) -> Option<&UserFolder> {
+        self.served.as_ref()?.folder.as_ref()
     }
 
     /// Returns the hook of a name, after adding it if it is new.

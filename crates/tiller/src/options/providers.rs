@@ -63,6 +63,12 @@ impl Default for Providers {
 }
 
 impl Providers {
+    /// Returns the providers that take a key, with their names.
+    pub(crate) fn named_ones(&self) -> impl Iterator<Item = (&str, &Provider)> {
+        let vendors = [("openai", &self.openai), ("anthropic", &self.anthropic), ("gemini", &self.gemini)];
+        vendors.into_iter().chain(self.custom.iter().map(|(name, provider)| (name.as_str(), provider)))
+    }
+
     /// Returns the custom provider of a name, after adding it if it is new.
     ///
     /// Its key is in the variable `NAME_API_KEY` unless another variable is configured.

@@ -46,6 +46,10 @@ pub(crate) struct OperationSettings {
     pub(crate) model_concurrency: Option<usize>,
     /// Where metrics are offered over TCP.
     pub(crate) metrics_listen: Option<String>,
+    /// The directory of the users' folders: each stays in the own one.
+    pub(crate) user_folders: Option<String>,
+    /// The providers whose keys users may use; those in the environment if `None`.
+    pub(crate) shared_keys: Option<Vec<String>>,
 }
 
 impl Default for OperationSettings {
@@ -55,6 +59,8 @@ impl Default for OperationSettings {
             tenant: QuotaLimits::unlimited(),
             model_concurrency: None,
             metrics_listen: None,
+            user_folders: None,
+            shared_keys: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The protocol behind the server: each connection is served like stdin and stdout.
 
-use super::users::Users;
+use super::users::{Users, owner};
 use ::serve::{Application, Carried, EndReason, Presence, Unreadable, auth::Source};
 use acp::{AcpOptions, AfterEnd, Link, OnDisconnect};
 use agent::{ContentHash, Principal, Scope, StoreError, principal::Operation};
@@ -16,7 +16,11 @@ pub(super) struct ServedProtocol(pub(super) Arc<Users>);
 impl Application for ServedProtocol {
     async fn serve(&self, connection: Carried) {
         let Carried { id, principal, source, reader, writer, presence, waiting, .. } = connection;
-        let user = self.0.of(&principal, source).await;
+        let user = match self.0.of(&principal, source).await {
+            Ok(user) => user,
+            // Dropping the reader and the writer ends the connection.
+            Err(error) => return tracing::error!(connection = %id, user = %principal.user, "{error:#}"),
+        };
         let options = AcpOptions {
             output_closed: CancellationToken::new(),
             link: Arc::new(NetworkLink {
@@ -25,7 +29,7 @@ impl Application for ServedProtocol {
                 linger: self.0.linger(),
                 goes_on: self.0.turns_go_on(),
             }),
-            permits: permits(&principal),
+            permits: permits(&principal, owner(&principal, source).is_none()),
             ..user.options(source)
         };
         tracing::info!(connection = %id, user = %principal.user, %source, "a connection begins");
@@ -42,7 +46,10 @@ impl Application for ServedProtocol {
         session: &str,
         hash: &str,
     ) -> Result<Option<Vec<u8>>, Unreadable> {
-        let user = self.0.of(principal, source).await;
+        let user = self.0.of(principal, source).await.map_err(|error| {
+            tracing::error!(user = %principal.user, "{error:#}");
+            Unreadable
+        })?;
         match user.runtime().content(&session.into(), &ContentHash(hash.to_owned())).await {
             Ok(content) => Ok(content),
             Err(StoreError::NotFound(_)) => Ok(None),
@@ -54,12 +61,15 @@ impl Application for ServedProtocol {
     }
 }
 
-/// Returns what a credential permits. Settings, keys and trust are shared by all users of the
-/// server, so that only its administrators change them.
-fn permits(principal: &Principal) -> Arc<dyn Fn(Operation) -> Result<(), Scope> + Send + Sync> {
+/// Returns what a credential permits. The settings, keys and trust of the account that runs the
+/// server are the base of all others, so that only administrators change them.
+fn permits(
+    principal: &Principal,
+    is_the_servers: bool,
+) -> Arc<dyn Fn(Operation) -> Result<(), Scope> + Send + Sync> {
     let scopes = principal.scopes;
     Arc::new(move |operation| {
-        let shared = (operation == Operation::ChangeSettings).then_some(Scope::Admin);
+        let shared = (is_the_servers && operation == Operation::ChangeSettings).then_some(Scope::Admin);
         let needed = operation.scopes().iter().copied().chain(shared);
         match needed.into_iter().find(|scope| !scopes.has(*scope)) {
             Some(missing) => Err(missing),
@@ -126,16 +136,19 @@ mod tests {
     }
 
     #[test]
-    fn only_administrators_change_what_all_users_share() {
+    fn users_change_their_own_settings_and_only_administrators_those_of_the_server() {
         let all = Principal::local("ada");
         let others = all.scopes.iter().filter(|scope| *scope != Scope::Admin).collect();
         let user = Principal { scopes: others, ..all.clone() };
-        assert_eq!(permits(&all)(Operation::ChangeSettings), Ok(()));
-        assert_eq!(permits(&user)(Operation::ChangeSettings), Err(Scope::Admin));
-        assert_eq!(permits(&user)(Operation::Prompt), Ok(()));
+        assert_eq!(permits(&all, true)(Operation::ChangeSettings), Ok(()));
+        assert_eq!(permits(&user, true)(Operation::ChangeSettings), Err(Scope::Admin));
+        assert_eq!(permits(&user, false)(Operation::ChangeSettings), Ok(()));
+        assert_eq!(permits(&user, true)(Operation::Prompt), Ok(()));
         let watcher = Principal { scopes: [Scope::Connect, Scope::SessionRead].into_iter().collect(), ..all };
-        assert_eq!(permits(&watcher)(Operation::Load), Ok(()));
-        assert_eq!(permits(&watcher)(Operation::Prompt), Err(Scope::SessionWrite));
-        assert_eq!(permits(&watcher)(Operation::Answer), Err(Scope::SessionApprove));
+        let permits = permits(&watcher, false);
+        assert_eq!(permits(Operation::Load), Ok(()));
+        assert_eq!(permits(Operation::Prompt), Err(Scope::SessionWrite));
+        assert_eq!(permits(Operation::Answer), Err(Scope::SessionApprove));
+        assert_eq!(permits(Operation::ChangeSettings), Err(Scope::SessionWrite));
     }
 }

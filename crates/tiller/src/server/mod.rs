@@ -9,6 +9,7 @@ mod nodes;
 mod oidc;
 mod steward;
 pub(crate) mod stores;
+mod user_place;
 mod users;
 
 pub(crate) use connect::connect;
@@ -57,6 +58,7 @@ pub(crate) async fn serve(
         stores::open(system, directories, place.store.as_ref()).await?;
     let places = listeners::places(&options.serve, environment, directories)?;
     let identities = oidc::verifier(options.serve.oidc(), wall_clock())?;
+    user_place::check_user_folders(options).map_err(|error| refuse(format!("{error:#}")))?;
     let metrics_place = listeners::metrics_place(&options.serve)?;
     let all: Vec<_> = places.iter().chain(&metrics_place).cloned().collect();
     let rows = tokens.list().await?;
@@ -65,6 +67,11 @@ pub(crate) async fn serve(
     {
         return Err(refuse(danger));
     }
+    let others = identities.is_some() || !options.serve.unix_users.is_empty();
+    if let Some(warning) = user_place::shared_files(options, &rows, others) {
+        tracing::warn!("{warning}");
+    }
+    raise_open_files();
     let mut listeners = listeners::bind(places, &options.serve).await?;
     let metrics_listeners = listeners::bind(metrics_place.into_iter().collect(), &options.serve).await?;
     let node = Node::bind(options.serve.nodes(), nodes).await?;
@@ -179,6 +186,17 @@ fn local_principal(uid: u32) -> Principal {
     }
     let scopes = principal.scopes.iter().filter(|scope| !matches!(scope, Scope::Admin | Scope::Runner));
     Principal { scopes: scopes.collect(), ..principal }
+}
+
+/// Raises the limit of open files as far as the system permits: each socket is one, and many
+/// systems start with 1,024.
+fn raise_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::warn!(%error, "the limit of open files was not raised");
+    }
 }
 
 /// The refusal of a server that would not be safe.

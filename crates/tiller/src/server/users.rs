@@ -1,16 +1,19 @@
 //! A runtime for each user, over a store that shows only the user's sessions.
 
-use super::Place;
+use super::{Place, user_place::UserPlace};
 use crate::{
     args::{Events, Protocol},
+    environment::Environment,
     extensions::Extensions,
-    options::Tools,
+    options::{Options, Tools},
     services::Services,
+    settings::Settings,
     wiring::{self, App},
 };
 use ::serve::{Abandoned, Operators, auth::Source};
 use acp::{AcpOptions, ClientTools};
 use agent::{Owner, Principal, Runtime, SessionHandle, SessionId, SessionStore, scoped};
+use anyhow::Result;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -61,13 +64,19 @@ impl Users {
 
     /// Returns a principal's user. The one who runs the server has the sessions of the command
     /// line, which have no owner.
-    pub(super) async fn of(&self, principal: &Principal, source: Source) -> Arc<User> {
+    ///
+    /// # Errors
+    /// If the user's directories cannot be used.
+    pub(super) async fn of(&self, principal: &Principal, source: Source) -> Result<Arc<User>> {
         let owner = owner(principal, source);
+        if let Some(user) = self.open().get(&owner) {
+            return Ok(user.clone());
+        }
         if let Some(owner) = &owner {
             self.operators.restore(&owner.tenant, self.store.as_ref()).await;
         }
-        let mut open = self.open();
-        open.entry(owner).or_insert_with_key(|owner| Arc::new(self.open_user(owner.as_ref()))).clone()
+        let user = self.open_user(owner.as_ref()).await?;
+        Ok(self.open().entry(owner).or_insert_with(|| Arc::new(user)).clone())
     }
 
     /// Returns how long a session with neither a client nor a turn stays open.
@@ -119,12 +128,30 @@ impl Users {
         futures::future::join_all(suspended).await.into_iter().flatten().collect()
     }
 
-    fn open_user(&self, owner: Option<&Owner>) -> User {
-        let Place { settings, options, environment, cwd, .. } = &self.place;
-        let store = match owner {
-            Some(owner) => scoped(&self.store, owner),
-            None => self.store.clone(),
+    async fn open_user(&self, owner: Option<&Owner>) -> Result<User> {
+        let place = &self.place;
+        let Some(owner) = owner else {
+            let (store, environment) = (self.store.clone(), &place.environment);
+            return Ok(self.wired(store, None, &place.settings, &place.options, environment, &place.cwd));
         };
+        let UserPlace { settings, environment, cwd } = UserPlace::of(place, owner)?;
+        let (snapshot, problem) = settings.read_or_defaults(&cwd).await?;
+        if let Some(problem) = problem {
+            tracing::warn!(user = %owner.user, "the user's settings cannot be used: {problem}");
+        }
+        let store = scoped(&self.store, owner);
+        Ok(self.wired(store, Some(owner), &settings, &snapshot.options, &environment, &cwd))
+    }
+
+    fn wired(
+        &self,
+        store: Arc<dyn SessionStore>,
+        owner: Option<&Owner>,
+        settings: &Arc<Settings>,
+        options: &Options,
+        environment: &Environment,
+        cwd: &AbsPath,
+    ) -> User {
         let extensions = Extensions::new(settings, options, environment);
         let operator = Some(self.operators.of(owner.cloned()));
         let app = wiring::wire_to(store, settings, options, extensions.tool_providers(), operator);

@@ -125,6 +125,10 @@ impl Services {
         value: &Value,
         trusted: bool,
     ) -> Result<(), ServiceError> {
+        if self.options.served.is_some() && name.starts_with("serve.") {
+            let message = format!("{name} is a setting of the server; only its administrator sets it");
+            return Err(ServiceError::InvalidParams(message));
+        }
         let _one_at_a_time = self.writing.lock().await;
         let file = path(&self.options.directories, &context.cwd, scope);
         let value = setup::store_setting(&self.options, &file, name, value).await?;

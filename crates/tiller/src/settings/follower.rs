@@ -53,8 +53,8 @@ impl Follower {
         directory: &AbsPath,
     ) -> Result<Self> {
         let changes = settings.changes.load(Ordering::Relaxed);
-        let stamps = Stamps::now(&settings.directories, directory);
-        let files = Files::read(&settings.directories, directory).await?;
+        let stamps = Stamps::now(&settings.places, directory);
+        let files = Files::read(&settings.places, directory).await?;
         let (mut past, mut trusted_hooks) = (ProjectHistory::default(), TrustedHooks::new());
         let snapshot = settings.merge_layers(directory, &files, &past, &mut trusted_hooks).await?;
         past.remember(files.project.as_ref(), &snapshot.options)?;
@@ -101,11 +101,11 @@ impl Follower {
         self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the current snapshot. Without changes this costs the stamps of four files.
+    /// Returns the current snapshot. Without changes this costs the stamps of the files.
     pub(crate) async fn refresh(&self) -> Arc<Snapshot> {
         let mut state = self.state.lock().await;
         let changes = self.settings.changes.load(Ordering::Relaxed);
-        let stamps = Stamps::now(&self.settings.directories, &self.directory);
+        let stamps = Stamps::now(&self.settings.places, &self.directory);
         if state.changes == changes && state.stamps.as_ref() == Some(&stamps) {
             return self.last_snapshot();
         }
@@ -124,7 +124,7 @@ impl Follower {
     /// applies.
     async fn reload(&self, state: &mut State) -> Result<()> {
         let State { past, trusted_hooks, files, kept, .. } = state;
-        let (read, problem) = Files::read_after(&self.settings.directories, &self.directory, files).await;
+        let (read, problem) = Files::read_after(&self.settings.places, &self.directory, files).await;
         let snapshot = self.settings.merge_layers(&self.directory, &read, past, trusted_hooks).await?;
         let mut more = past.clone();
         more.remember(read.project.as_ref(), &snapshot.options)?;

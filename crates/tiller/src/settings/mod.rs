@@ -16,7 +16,7 @@ use crate::{
     directories,
     environment::Environment,
     memory,
-    options::{Directories, Options, Providers},
+    options::{Directories, Options, Providers, ServedUser},
     secrets::Keyring,
     stored_keys::StoredKeys,
     trust,
@@ -25,7 +25,7 @@ use crate::{
 use agent::{FollowedSettings, ItemKind, RuntimeOptions, SessionId};
 use anyhow::Result;
 use async_trait::async_trait;
-use files::Files;
+use files::{FilePlaces, Files};
 use providers::Catalog;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -39,7 +39,9 @@ use system::{AbsPath, LocalSystem};
 /// The settings of every directory, for one process.
 pub(crate) struct Settings {
     environment: Environment,
-    directories: Directories,
+    places: FilePlaces,
+    /// The user of a server whose settings these are.
+    served: Option<Arc<ServedUser>>,
     keyring: Keyring,
     flags: Flags,
     /// The working directory of the process.
@@ -81,9 +83,34 @@ impl Settings {
     /// flags.
     /// Reads no file.
     pub(crate) fn new(environment: &Environment, start: &AbsPath, flags: Flags) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self {
+        let directories = directories::resolve(environment, start)?;
+        Ok(Self::with(environment, FilePlaces { directories, server: None }, None, start, flags))
+    }
+
+    /// Creates the settings of a user of a server: the server's file and flags apply, below and
+    /// above those of the user.
+    pub(crate) fn of_served_user(
+        &self,
+        environment: &Environment,
+        directories: Directories,
+        served: Arc<ServedUser>,
+        start: &AbsPath,
+    ) -> Arc<Self> {
+        let places = FilePlaces { directories, server: Some(served.server.clone()) };
+        Self::with(environment, places, Some(served), start, self.flags.clone())
+    }
+
+    fn with(
+        environment: &Environment,
+        places: FilePlaces,
+        served: Option<Arc<ServedUser>>,
+        start: &AbsPath,
+        flags: Flags,
+    ) -> Arc<Self> {
+        Arc::new(Self {
             environment: environment.clone(),
-            directories: directories::resolve(environment, start)?,
+            places,
+            served,
             keyring: Keyring::new(environment, Arc::new(LocalSystem::new())),
             flags,
             start: start.clone(),
@@ -92,7 +119,7 @@ impl Settings {
             shared: Mutex::default(),
             catalogs: Mutex::default(),
             changes: AtomicU64::default(),
-        }))
+        })
     }
 
     /// Reads the current settings of a directory.
@@ -100,7 +127,7 @@ impl Settings {
     /// # Errors
     /// If they are invalid; the message names the place.
     pub(crate) async fn read(&self, directory: &AbsPath) -> Result<Snapshot> {
-        let files = Files::read(&self.directories, directory).await?;
+        let files = Files::read(&self.places, directory).await?;
         self.merge_layers(directory, &files, &ProjectHistory::default(), &mut TrustedHooks::new()).await
     }
 
@@ -121,10 +148,9 @@ impl Settings {
     /// # Errors
     /// If they would be invalid; the message names the place.
     pub(crate) async fn preview(&self, directory: &AbsPath, changed: &SettingsFile) -> Result<Snapshot> {
-        config::check(changed, &self.directories)?;
-        let (mut files, _other_problem) =
-            Files::read_after(&self.directories, directory, &Files::default()).await;
-        match changed.path == config::user_path(&self.directories) {
+        config::check(changed, &self.places.directories)?;
+        let (mut files, _other_problem) = Files::read_after(&self.places, directory, &Files::default()).await;
+        match changed.path == config::user_path(&self.places.directories) {
             true => files.user = Some(changed.clone()),
             false => files.project = Some(changed.clone()),
         }
@@ -149,12 +175,12 @@ impl Settings {
 
     /// Returns the defaults, which are enough to write a settings file, even over an invalid one.
     pub(crate) fn built_in(&self) -> Options {
-        Options::built_in(self.directories.clone())
+        Options::built_in(self.places.directories.clone())
     }
 
     /// Returns the directories of the program and of the user.
     pub(crate) fn directories(&self) -> &Directories {
-        &self.directories
+        &self.places.directories
     }
 
     /// Returns the working directory of the process.
@@ -198,12 +224,14 @@ impl Settings {
             None => None,
         };
         // Unreadable keys are not an error here; they are missing when a model is used.
-        let (keys, unread) = match StoredKeys::read(&self.directories, &self.keyring).await {
+        let (keys, unread) = match StoredKeys::read(&self.places.directories, &self.keyring).await {
             Ok(keys) => (keys, None),
             Err(error) => (StoredKeys::default(), Some(error)),
         };
         let layers = Layers {
-            directories: self.directories.clone(),
+            directories: self.places.directories.clone(),
+            served: self.served.clone(),
+            server: files.server.clone(),
             user: files.user.clone(),
             past,
             project,
@@ -256,11 +284,11 @@ impl Settings {
         let user_set = self.user_set.lock().unwrap_or_else(PoisonError::into_inner).get(directory).cloned();
         let user_set = user_set.unwrap_or_default();
         let mut layer = ProjectLayer { distrust: None, user_set, untrusted_hooks: BTreeMap::new(), file };
-        let items = config::trust_items(&layer.file, &self.directories).unwrap_or_else(|error| {
+        let items = config::trust_items(&layer.file, &self.places.directories).unwrap_or_else(|error| {
             layer.distrust = Some(error.to_string());
             Vec::new()
         });
-        for judged in trust::directory_trust(&self.directories).check(directory, items).await {
+        for judged in trust::directory_trust(&self.places.directories).check(directory, items).await {
             let Some(why) = judged.state.problem() else { continue };
             match judged.item.kind {
                 ItemKind::Hook => drop(layer.untrusted_hooks.insert(judged.item.name, why)),

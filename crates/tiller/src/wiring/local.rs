@@ -28,7 +28,16 @@ pub(crate) fn command(arguments: &[&str]) -> Option<Vec<String>> {
 
 /// Creates the local system for these options.
 pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
-    local(options.commands.keep_variables.clone(), options.keys(), options.commands.login.clone())
+    let mut local = local_options(
+        options.commands.keep_variables.clone(),
+        options.keys(),
+        options.commands.login.clone(),
+    );
+    if let Some(served) = &options.served {
+        local.secret_values.extend(served.secrets.clone());
+        local.ordinary_variables_only = served.folder.is_some();
+    }
+    Arc::new(LocalSystem::with_options(local))
 }
 
 /// Creates the local system. Commands get no variable with one of `secret_values`, and none with a
@@ -38,14 +47,23 @@ pub(crate) fn local(
     secret_values: Vec<String>,
     login: LoginShell,
 ) -> Arc<dyn System> {
-    Arc::new(LocalSystem::with_options(system::LocalOptions {
+    Arc::new(LocalSystem::with_options(local_options(keep_variables, secret_values, login)))
+}
+
+fn local_options(
+    keep_variables: Vec<String>,
+    secret_values: Vec<String>,
+    login: LoginShell,
+) -> system::LocalOptions {
+    system::LocalOptions {
         launcher: launcher(),
         terminal_launcher: terminal_launcher(),
         hide_secrets: true,
         secret_values,
         keep_variables,
+        ordinary_variables_only: false,
         login,
-    }))
+    }
 }
 
 /// The command line of this program as the launcher of commands.

@@ -133,6 +133,7 @@ pub(crate) fn acp_options(
         Tools::Ide => ClientTools::Ide,
         Tools::Off => ClientTools::Off,
     };
+    acp.machines.folder = options.user_folder().map(|folder| folder.own.clone());
     acp
 }
 

@@ -44,6 +44,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
             blocked_paths: options.permissions.blocked_paths.clone(),
             denied_tools: options.permissions.denied_tools.clone(),
             rules: options.permissions.rules.clone(),
+            folder: options.user_folder().map(|folder| folder.own.clone()),
         },
         sandbox: sandbox(options),
         hooks: hooks(options, cwd, trusted_hooks),
@@ -86,7 +87,14 @@ fn hooks(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> 
 /// Returns the sandbox options of commands.
 fn sandbox(options: &Options) -> SandboxOptions {
     let directories = &options.directories;
-    let own = [directories.config.clone(), directories.data.clone()];
+    let server = options.served.as_ref().map(|served| &served.server);
+    let all: Vec<_> = std::iter::once(directories).chain(server).collect();
+    let own = all.iter().flat_map(|places| [places.config.clone(), places.data.clone()]);
+    let mut hidden: Vec<_> = all.iter().flat_map(|places| hidden_paths::below(&places.home)).collect();
+    hidden.extend(all.iter().map(|places| places.data.clone()));
+    if options.user_folder().is_some() {
+        hidden.extend(server.map(|server| server.config.clone()));
+    }
     SandboxOptions {
         level: options.commands.sandbox,
         network: options.commands.network == Network::On,
@@ -94,8 +102,9 @@ fn sandbox(options: &Options) -> SandboxOptions {
         shared: shared_temp(&directories.temp),
         temp: system::private_temp(),
         limits: options.commands.resource_limits,
-        hidden: hidden_paths::below(&directories.home).chain([directories.data.clone()]).collect(),
-        guarded: own.to_vec(),
+        hidden,
+        sealed: options.user_folder().map(|folder| folder.all.clone()).into_iter().collect(),
+        guarded: own.collect(),
     }
 }
 

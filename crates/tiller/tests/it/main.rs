@@ -89,6 +89,7 @@ mod trust;
 mod update;
 mod uploads;
 mod usage;
+mod users;
 mod version_2;
 mod web;
 mod web_tools;

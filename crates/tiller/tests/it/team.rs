@@ -211,7 +211,7 @@ fn the_sessions_of_one_user_do_not_exist_for_another() {
 }
 
 #[test]
-fn a_token_that_only_reads_cannot_prompt_and_one_that_is_no_administrators_changes_no_settings() {
+fn a_token_that_only_reads_can_neither_prompt_nor_change_settings() {
     let home = Home::new();
     let reader = token(&home, "ada", &["--scopes", "connect,session:read"]);
     let user = token(&home, "ada", &[]);
@@ -221,8 +221,6 @@ fn a_token_that_only_reads_cannot_prompt_and_one_that_is_no_administrators_chang
     let session = user.request("session/new", project.clone()).unwrap()["sessionId"].clone();
     let session = session.as_str().unwrap();
     user.request("session/prompt", prompt(session, "help")).unwrap();
-    let set = json!({ "sessionId": session, "key": "agent.mode", "value": "plan" });
-    assert_eq!(user.request("_tiller/settings/set", set).unwrap_err()["data"]["reason"], "forbidden");
     let mut reader = Client::connect(&home, Some((&server, &reader)));
     let mut load = project.clone();
     load["sessionId"] = session.into();
@@ -231,6 +229,10 @@ fn a_token_that_only_reads_cannot_prompt_and_one_that_is_no_administrators_chang
     assert_eq!(refused["data"]["reason"], "forbidden");
     assert!(refused["message"].as_str().unwrap().contains("session:write"), "{refused}");
     assert!(reader.request("session/new", project).is_err());
+    let set = json!({ "sessionId": session, "scope": "global", "path": "agent.mode", "value": "plan" });
+    let refused = reader.request("_tiller/settings/set", set.clone()).unwrap_err();
+    assert_eq!(refused["data"]["reason"], "forbidden");
+    user.request("_tiller/settings/set", set).unwrap();
 }
 
 #[test]

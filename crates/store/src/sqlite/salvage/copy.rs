@@ -44,8 +44,9 @@ pub(super) fn copy(pages: &Pages, fresh: &Connection) -> rusqlite::Result<Found>
                     insert(fresh, "contents (session_id, hash, size, bytes)", &values[1..])?;
                 }
                 Some(FileState::Memory(id, values)) => {
-                    let values: Vec<_> =
+                    let mut values: Vec<_> =
                         std::iter::once(Integer(id)).chain(values[1..].iter().cloned()).collect();
+                    values.resize(MEMORY_COLUMNS, Null);
                     insert(fresh, "memories", &values)?;
                 }
                 Some(FileState::Directory { id, directory }) => {
@@ -57,6 +58,9 @@ pub(super) fn copy(pages: &Pages, fresh: &Connection) -> rusqlite::Result<Found>
     }
     Ok(Found { directories, may_be_deleted: !free.complete })
 }
+
+/// The columns of the table of memories.
+const MEMORY_COLUMNS: usize = 16;
 
 /// The table of a row.
 enum FileState<'a> {
@@ -93,7 +97,11 @@ fn kind_of(row: &Row, columns: usize) -> Option<FileState<'_>> {
                 Null | Integer(_),
                 Integer(_),
                 Integer(_),
-            ] => Some(FileState::Memory(*id, values)),
+                // The user of a server, in rows since memories have owners.
+                owner @ ..,
+            ] if matches!(owner, [] | [Null | Text(_), Null | Text(_)]) => {
+                Some(FileState::Memory(*id, values))
+            }
             _ => None,
         },
         Row::Keyed(values) => match values.as_slice() {

@@ -83,6 +83,7 @@ impl LaunchRequest {
             ("write", &self.sandbox.writable.roots),
             ("guard", &self.sandbox.protected.guarded),
             ("hide", &self.sandbox.secret.hidden),
+            ("seal", &self.sandbox.secret.sealed),
             ("blank", &self.sandbox.secret.blanked),
             ("shared", &self.sandbox.writable.shared),
             ("reserve", &self.sandbox.protected.reserved),
@@ -107,6 +108,7 @@ impl LaunchRequest {
         strings.extend(self.command.env.iter().map(|(name, value)| format!("env={name}={value}")));
         if let Some(hidden_variables) = &self.command.hidden_variables {
             strings.push("on=hiding".to_owned());
+            strings.extend(hidden_variables.ordinary_only.then(|| "on=ordinary".to_owned()));
             strings.extend(hidden_variables.values.iter().map(|value| format!("secret={value}")));
             strings.extend(hidden_variables.keep.iter().map(|name| format!("keep={name}")));
         }

@@ -37,6 +37,7 @@ mod worktree;
 
 #[cfg(target_os = "linux")]
 pub(super) use descriptor::send;
+pub use variables::is_ordinary_variable;
 pub(super) use {
     launch_request::{LaunchCommand, LaunchRequest},
     survey::{Survey, SurveyResult, TooMany, secret_files},

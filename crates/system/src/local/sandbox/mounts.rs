@@ -51,6 +51,9 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
     for path in &sandbox.secret.hidden {
         cover(path)?;
     }
+    for path in sandbox.secret.sealed.iter().filter(|path| exists(path)) {
+        seal(path, &sandbox.writable.roots)?;
+    }
     Ok(())
 }
 
@@ -145,4 +148,24 @@ fn cover(path: &AbsPath) -> Result<(), String> {
         }
         false => mount_bind("/dev/null", path.as_std()).map_err(problem(path)),
     }
+}
+
+/// Mounts something empty over a directory, and in it again those of the writable directories that
+/// are below it, with everything that is mounted in them.
+fn seal(path: &AbsPath, writable: &[AbsPath]) -> Result<(), String> {
+    let mut roots: Vec<_> = writable.iter().filter(|root| root.starts_with(path) && *root != path).collect();
+    // One within another comes with it.
+    roots.sort();
+    roots.dedup_by(|later, earlier| later.starts_with(earlier));
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let open = |root: &AbsPath| rustix::fs::openat(CWD, root.as_str(), flags, Mode::empty()).ok();
+    let kept: Vec<_> = roots.into_iter().filter_map(|root| Some((root, open(root)?))).collect();
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("tmpfs", path.as_std(), "tmpfs", flags, c"size=64k,mode=0500").map_err(problem(path))?;
+    for (root, directory) in kept {
+        std::fs::create_dir_all(root.as_std()).map_err(problem(root))?;
+        let source = format!("/proc/self/fd/{}", directory.as_raw_fd());
+        mount_bind_recursive(source, root.as_std()).map_err(problem(root))?;
+    }
+    mount_remount(path.as_std(), MountFlags::BIND | MountFlags::RDONLY | flags, "").map_err(problem(path))
 }

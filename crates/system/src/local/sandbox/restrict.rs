@@ -37,7 +37,9 @@ fn resolved(request: &LaunchRequest) -> LaunchRequest {
     };
     let all = |paths: &[AbsPath]| paths.iter().map(now).collect();
     let mut sandbox = request.sandbox.clone();
-    for paths in [&mut sandbox.writable.roots, &mut sandbox.protected.guarded, &mut sandbox.secret.hidden] {
+    let secret = &mut sandbox.secret;
+    let (roots, guarded) = (&mut sandbox.writable.roots, &mut sandbox.protected.guarded);
+    for paths in [roots, guarded, &mut secret.hidden, &mut secret.sealed] {
         *paths = all(paths);
     }
     let command = LaunchCommand { cwd: now(&request.command.cwd), ..request.command.clone() };

@@ -57,8 +57,15 @@ fn build(sandbox: &Sandbox, namespaces: bool) -> Result<RulesetCreated, Box<dyn 
     rules = match namespaces {
         // Hidden paths are covered by empty mounts.
         true => allow(rules, Path::new("/"), AccessFs::from_read(WANTED))?,
-        false => readable(rules, &AbsPath::new("/")?, &sandbox.secret.hidden)?,
+        false => {
+            let hidden = [&*sandbox.secret.hidden, &*sandbox.secret.sealed].concat();
+            readable(rules, &AbsPath::new("/")?, &hidden)?
+        }
     };
+    let is_sealed = |root: &&AbsPath| sandbox.secret.sealed.iter().any(|sealed| root.starts_with(sealed));
+    for root in sandbox.writable.roots.iter().filter(is_sealed) {
+        rules = allow(rules, root.as_std(), AccessFs::from_read(WANTED))?;
+    }
     for device in devices::WRITABLE {
         // Without a private `/dev`, terminals and shared memory belong to other programs.
         if !namespaces && ["/dev/pts", "/dev/shm"].contains(&device) {

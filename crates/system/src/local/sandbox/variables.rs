@@ -15,6 +15,8 @@ pub(in crate::local) struct HiddenVariables {
     pub(in crate::local) values: Vec<String>,
     /// Names that are passed on although they or their values look like secrets.
     pub(in crate::local) keep: Vec<String>,
+    /// Whether all others are withheld too, but for the ordinary ones.
+    pub(in crate::local) ordinary_only: bool,
 }
 
 impl HiddenVariables {
@@ -36,8 +38,27 @@ impl HiddenVariables {
                 return false;
             }
             let known = secrets.iter().any(|secret| value.contains(secret));
-            is_secret_name(name) || known || !secrets_in(value).is_empty()
+            let extraordinary = self.ordinary_only && !is_ordinary_variable(name);
+            extraordinary || is_secret_name(name) || known || !secrets_in(value).is_empty()
         });
         withheld.map(|(name, ..)| name.clone()).collect()
     }
+}
+
+/// Whether a variable is about the machine and not about the purpose of this process: paths,
+/// language, time zone, proxies and certificates.
+pub fn is_ordinary_variable(name: &str) -> bool {
+    const ORDINARY: [&str; 9] = [
+        "TZ",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "ALL_PROXY",
+        "COLORTERM",
+        "NIX_SSL_CERT_FILE",
+    ];
+    let upper = name.to_ascii_uppercase();
+    ESSENTIAL.contains(&name) || name.starts_with("LC_") || ORDINARY.contains(&upper.as_str())
 }

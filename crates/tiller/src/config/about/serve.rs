@@ -141,6 +141,18 @@ pub(super) const ABOUT: &[About] = &[
                `tcp:ADDRESS:PORT`.",
     ),
     text(
+        "serve.user_folders",
+        "none",
+        "The directory of the [users' folders](serve.md#users): the sessions of each user stay below \
+         `DIRECTORY/TENANT/USER`. Without it, users share the files of the account that runs the server.",
+    ),
+    About {
+        name: "serve.shared_keys",
+        takes: Takes::List(Item::Argument),
+        default: DefaultValue::Described("those in the server's environment"),
+        text: "The providers of models and of searches whose keys all users may use, without seeing them.",
+    },
+    text(
         "serve.node.listen",
         "none",
         "Where the server listens for [other nodes](serve.md#several-nodes): `tcp:ADDRESS:PORT`.",

@@ -3,6 +3,7 @@
 use super::super::{InProject, Key, Value, ValueError};
 use crate::options::{OidcSettings, Options};
 use agent::Scope;
+use system::AbsPath;
 
 const SERVE: &str = "a project must not open this machine to others";
 
@@ -78,6 +79,15 @@ pub(super) const KEYS: &[Key] = &[
         Ok(o.serve.operation_mut().model_concurrency = Some(v.count()?))
     }),
     server("serve.metrics_listen", |o, _, v| Ok(o.serve.operation_mut().metrics_listen = Some(v.text()?))),
+    server("serve.user_folders", |o, _, v| {
+        let text = v.text()?;
+        let path = match text.strip_prefix("~/") {
+            Some(rest) => o.directories.home.join(rest),
+            None => AbsPath::new(&text).map_err(ValueError::invalid)?,
+        };
+        Ok(o.serve.operation_mut().user_folders = Some(path.to_string()))
+    }),
+    server("serve.shared_keys", |o, _, v| Ok(o.serve.operation_mut().shared_keys = Some(v.texts()?))),
     server("serve.node.listen", |o, _, v| Ok(o.serve.nodes_mut().listen = Some(v.text()?))),
     server("serve.node.address", |o, _, v| Ok(o.serve.nodes_mut().address = Some(v.text()?))),
     server("serve.node.cert", |o, _, v| Ok(o.serve.nodes_mut().cert = Some(v.text()?))),

@@ -38,6 +38,21 @@ pub(crate) fn sandbox(subject: &Subject<'_>, support: SandboxSupport) -> Vec<Che
     checks
 }
 
+/// Says as which account the commands of a server's users run; nothing if no server is set up.
+pub(crate) fn server(subject: &Subject<'_>) -> Option<Check> {
+    let settings = &subject.options.serve;
+    let folders = settings.operation().user_folders.as_deref();
+    if settings.listen.is_empty() && folders.is_none() {
+        return None;
+    }
+    let apart = match folders {
+        Some(folders) => format!("each user stays in a folder below {folders}, by the sandbox"),
+        None => "its files are open to all users (serve.user_folders gives each a folder)".to_owned(),
+    };
+    let detail = format!("commands of all users run as this account; {apart}");
+    Some(Check::ok("server", "server", detail).next("tiller serve check"))
+}
+
 /// Checks the space for sessions.
 pub(crate) fn disk(subject: &Subject<'_>) -> Check {
     const TITLE: &str = "disk";

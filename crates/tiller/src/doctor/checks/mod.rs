@@ -12,7 +12,7 @@ mod themes;
 pub(super) use extensions::extensions;
 pub(super) use files::{Repair, files, secrets};
 pub(super) use keys::keys;
-pub(super) use machine::{disk, editors, install, leases, sandbox};
+pub(super) use machine::{disk, editors, install, leases, sandbox, server};
 pub(super) use models::{models, providers};
 pub(super) use online::{online, startup};
 pub(super) use terminal::terminal;

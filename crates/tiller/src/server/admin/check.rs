@@ -10,7 +10,7 @@ use crate::{
     options::Options,
     server::{
         listeners::{self, Place},
-        oidc, stores,
+        oidc, stores, user_place,
     },
     table::Table,
     wiring,
@@ -24,6 +24,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::{CheckDepth, StoreAddress};
+use system::SandboxLevel;
 
 /// What was checked.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -74,6 +75,7 @@ pub(crate) async fn run(console: &Console, checked: Checked<'_>) -> Result<Exit>
     let rows = access(&checked, &mut report).await;
     listening(&checked, &rows, &mut report);
     certificate(&checked, &mut report);
+    users(&checked, &rows, &mut report).await;
     store(&checked, &mut report).await;
     let Report(checks) = report;
     let mut table = Table::plain();
@@ -174,6 +176,49 @@ fn listening(checked: &Checked<'_>, tokens: &[TokenRow], report: &mut Report) {
             report.ok(SUBJECT, names.join(", "));
         }
     }
+}
+
+/// Checks what keeps the users of the server apart.
+async fn users(checked: &Checked<'_>, tokens: &[TokenRow], report: &mut Report) {
+    const SUBJECT: &str = "users";
+    let options = checked.options;
+    if let Err(error) = user_place::check_user_folders(options) {
+        report.problem(SUBJECT, format!("{error:#}"));
+    }
+    let others = options.serve.oidc().issuer.is_some() || !options.serve.unix_users.is_empty();
+    match user_place::shared_files(options, tokens, others) {
+        Some(warning) => report.warning(SUBJECT, warning),
+        None => report
+            .ok(SUBJECT, "commands run as the account of the server, apart from each other by its sandbox"),
+    }
+    let support = wiring::local_system(options).sandbox_support().await;
+    match () {
+        () if options.commands.sandbox == SandboxLevel::Off => {
+            report.warning("sandbox", "sandbox.level is \"off\": users' commands are not confined");
+        }
+        () if !support.applies() => {
+            report.warning(
+                "sandbox",
+                "this machine cannot confine commands: users' commands can read all files of the account",
+            );
+        }
+        () if !support.holds() => {
+            report.warning(
+                "sandbox",
+                "there are no namespaces: users' commands can see other processes and their names",
+            );
+        }
+        () => report.ok("sandbox", "it confines users' commands"),
+    }
+    if system::memory_use().is_none() {
+        report.warning(
+            "limits",
+            "no control group limits the memory of the server and its commands; run it with MemoryMax= (systemd) or --memory (containers)",
+        );
+    }
+    let shared = user_place::shared_keys(options, checked.environment).names();
+    let names = if shared.is_empty() { "none".to_owned() } else { shared.join(", ") };
+    report.ok("shared keys", format!("{names} (serve.shared_keys)"));
 }
 
 fn certificate(checked: &Checked<'_>, report: &mut Report) {

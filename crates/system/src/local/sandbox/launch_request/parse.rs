@@ -84,11 +84,15 @@ impl LaunchRequest {
                     "confirm" => request.confirm = true,
                     "piped" => request.command.piped = true,
                     "hiding" => request.command.hidden_variables = Some(HiddenVariables::default()),
+                    "ordinary" => {
+                        request.command.hidden_variables.as_mut().ok_or_else(unknown)?.ordinary_only = true
+                    }
                     _ => return Err(unknown()),
                 },
                 "write" => sandbox.writable.roots.push(path()?),
                 "guard" => sandbox.protected.guarded.push(path()?),
                 "hide" => sandbox.secret.hidden.push(path()?),
+                "seal" => sandbox.secret.sealed.push(path()?),
                 "blank" => sandbox.secret.blanked.push(path()?),
                 "pin" => sandbox.protected.pinned.push(path()?),
                 "reserve" => sandbox.protected.reserved.push(path()?),
@@ -157,6 +161,7 @@ mod tests {
                 },
                 secret: SecretPaths {
                     hidden: vec![path("/home/me/.ssh")],
+                    sealed: vec![path("/srv/users")],
                     blanked: vec![path("/w/.env")],
                     ..SecretPaths::default()
                 },
@@ -172,6 +177,7 @@ mod tests {
                 hidden_variables: Some(HiddenVariables {
                     values: vec!["v".to_owned()],
                     keep: vec!["K".to_owned()],
+                    ordinary_only: true,
                 }),
                 input: Some("line\n--\n".to_owned()),
                 piped: true,

@@ -1,0 +1,151 @@
+//! `tiller serve` with several users: settings, keys, memories and folders are each user's own.
+
+use crate::{
+    home::Home,
+    team::{Client, Server, prompt, token},
+};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// A server with two users, each with a client.
+struct Stage {
+    home: Home,
+    _server: Server,
+    ada: Client,
+    bob: Client,
+}
+
+impl Stage {
+    /// Starts a server with further settings, which may name the home.
+    fn new(settings: impl Fn(&Home) -> String, environment: &[(&str, &str)]) -> Self {
+        let home = Home::new();
+        let base = "[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n";
+        home.settings(&format!("{base}{}", settings(&home)));
+        let (ada, bob) = (token(&home, "ada", &[]), token(&home, "Bob", &[]));
+        let args = ["--listen", "tcp:127.0.0.1:0", "--permission-mode", "prometheus"];
+        let server = Server::start_with(&home, &args, environment);
+        let ada = Client::connect(&home, Some((&server, &ada)));
+        let bob = Client::connect(&home, Some((&server, &bob)));
+        Self { home, _server: server, ada, bob }
+    }
+
+    /// Returns the directory of a user's own settings and data.
+    fn user(&self, name: &str) -> PathBuf {
+        let users = self.home.path().join("home/.local/share/tiller/users");
+        let mut tenants = std::fs::read_dir(users).unwrap();
+        tenants.next().unwrap().unwrap().path().join(name)
+    }
+}
+
+/// Opens a session and returns its id.
+fn session(client: &mut Client, cwd: &Path) -> String {
+    let opened = client.request("session/new", json!({ "cwd": cwd, "mcpServers": [] })).unwrap();
+    opened["sessionId"].as_str().unwrap().to_owned()
+}
+
+/// Sends a prompt and returns all updates of its turn as one text.
+fn turn(client: &mut Client, session: &str, text: &str) -> String {
+    let id = client.start("session/prompt", prompt(session, text));
+    let mut all = String::new();
+    client.until(|message| {
+        all.push_str(&message.to_string());
+        message["id"] == id && message.get("method").is_none()
+    });
+    all
+}
+
+#[test]
+fn settings_keys_and_memories_are_each_users_own() {
+    let mut stage = Stage::new(|_| String::new(), &[("OPENAI_API_KEY", "the-servers-canary")]);
+    let project = stage.home.project();
+    let (ada, bob) = (session(&mut stage.ada, &project), session(&mut stage.bob, &project));
+    let before = std::fs::read_to_string(stage.home.path().join("home/.config/tiller/config.toml")).unwrap();
+
+    let set = |session: &str, path: &str, value: Value| json!({ "sessionId": session, "scope": "global", "path": path, "value": value });
+    stage.ada.request("_tiller/settings/set", set(&ada, "agent.system_prompt", "Be brief.".into())).unwrap();
+    let refused =
+        stage.ada.request("_tiller/settings/set", set(&ada, "serve.hosts", json!(["evil"]))).unwrap_err();
+    assert!(refused["message"].as_str().unwrap().contains("administrator"), "{refused}");
+    let file = stage.user("ada").join("config/config.toml");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("Be brief."));
+    assert!(!stage.user("%42ob").join("config/config.toml").exists());
+    let after = std::fs::read_to_string(stage.home.path().join("home/.config/tiller/config.toml")).unwrap();
+    assert_eq!(before, after, "the server's own settings stay");
+
+    let mut configure = |who: &str, provider: &str, more: Value| {
+        let (client, session) = if who == "ada" { (&mut stage.ada, &ada) } else { (&mut stage.bob, &bob) };
+        let mut params = json!({ "sessionId": session, "scope": "global", "provider": provider });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.request("_tiller/providers/configure", params).unwrap()["hasApiKey"].clone()
+    };
+    // The key in the server's environment is for all of them, but only where the server sends it.
+    assert_eq!(configure("ada", "openai", json!({ "model": "gpt-5.4-mini" })), true);
+    assert_eq!(configure("ada", "openai", json!({ "baseUrl": "https://evil.example" })), false);
+    assert_eq!(configure("bob", "openai", json!({ "model": "gpt-5.4-mini" })), true);
+    assert_eq!(configure("bob", "anthropic", json!({ "apiKey": "bobs-canary" })), true);
+    assert_eq!(configure("ada", "anthropic", json!({ "model": "claude-opus-5" })), false);
+
+    let memory = json!({
+        "sessionId": ada, "type": "user", "title": "Tabs", "content": "The user prefers tabs.",
+    });
+    stage.ada.request("_tiller/memories/save", memory).unwrap();
+    let memories = |client: &mut Client, session: &str| {
+        let listed = client.request("_tiller/memories/list", json!({ "sessionId": session })).unwrap();
+        listed["memories"].as_array().unwrap().len()
+    };
+    assert_eq!((memories(&mut stage.ada, &ada), memories(&mut stage.bob, &bob)), (1, 0));
+}
+
+#[test]
+fn a_user_works_in_the_own_folder_and_nowhere_else() {
+    let folders =
+        |home: &Home| format!("[serve]\nuser_folders = '{}'\n", home.path().join("users").display());
+    let mut stage = Stage::new(folders, &[("SERVER_NOTE", "a-canary-of-the-server")]);
+    let outside = stage.home.file("secret.txt");
+    std::fs::write(&outside, "CANARY").unwrap();
+    // Without a directory of its own, a session is in the user's folder.
+    let opened = stage.bob.request("session/new", json!({ "cwd": "/", "mcpServers": [] })).unwrap_err();
+    assert_eq!(opened["code"], -32602, "{opened}");
+    let tenant = std::fs::read_dir(stage.home.path().join("users")).unwrap().next().unwrap().unwrap().path();
+    let (ada, bob) = (tenant.join("ada"), tenant.join("%42ob"));
+    std::fs::write(bob.join("secret.txt"), "CANARY").unwrap();
+    std::fs::create_dir(ada.join("project")).unwrap();
+    std::os::unix::fs::symlink(&bob, ada.join("link")).unwrap();
+    for cwd in [stage.home.project(), bob.clone(), ada.join("link"), ada.join("..")] {
+        let refused = stage.ada.request("session/new", json!({ "cwd": cwd, "mcpServers": [] })).unwrap_err();
+        assert_eq!(refused["code"], -32602, "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains("your folder on this server"), "{refused}");
+    }
+    let more = json!({ "cwd": ada, "additionalDirectories": [bob], "mcpServers": [] });
+    assert_eq!(stage.ada.request("session/new", more).unwrap_err()["code"], -32602);
+
+    let session = session(&mut stage.ada, &ada.join("project"));
+    turn(&mut stage.ada, &session, "create a.txt with 'mine'");
+    assert_eq!(std::fs::read_to_string(ada.join("project/a.txt")).unwrap(), "mine");
+    let theirs = bob.join("secret.txt");
+    for text in [
+        format!("show {}", theirs.display()),
+        format!("show {outside}"),
+        "show ../link/secret.txt".to_owned(),
+        format!("run `cat {}; cat ../link/secret.txt; ls {}; env`", theirs.display(), tenant.display()),
+    ] {
+        let answer = turn(&mut stage.ada, &session, &text);
+        assert!(!answer.contains("CANARY"), "{text}: {answer}");
+        assert!(!answer.contains("a-canary-of-the-server"), "{text}: {answer}");
+    }
+    turn(&mut stage.ada, &session, &format!("create {} with 'x'", bob.join("new.txt").display()));
+    assert!(!bob.join("new.txt").exists());
+}
+
+#[test]
+fn a_server_starts_no_program_that_a_client_names() {
+    let mut stage = Stage::new(|_| String::new(), &[]);
+    let made = stage.home.project().join("made");
+    let server = json!({ "name": "theirs", "command": "/bin/sh", "args": ["-c", format!("touch {}", made.display())], "env": [] });
+    let opened = json!({ "cwd": stage.home.project(), "mcpServers": [server] });
+    let session = stage.ada.request("session/new", opened).unwrap()["sessionId"].clone();
+    let tools = json!({ "sessionId": session, "server": "theirs", "force": true });
+    let listed = format!("{:?}", stage.ada.request("_tiller/mcp/list_tools", tools));
+    assert!(listed.contains("theirs") && listed.contains("starts no programs for its users"), "{listed}");
+    assert!(!made.exists());
+}
