@@ -5,16 +5,29 @@ use crate::process::command;
 use anyhow::{Context, Result, bail};
 
 /// The variables that extend the tests.
-const LONG: &[(&str, &str)] =
-    &[("TILLER_CHAOS", "300"), ("TILLER_CHAOS_SESSIONS", "198"), ("TILLER_REQUIRE_POSTGRES", "1")];
+const LONG: &[(&str, &str)] = &[
+    ("TILLER_CHAOS", "300"),
+    ("TILLER_CHAOS_SESSIONS", "198"),
+    ("TILLER_LOAD", "60"),
+    ("TILLER_LOAD_P99", "50"),
+    ("TILLER_ABANDONED", "10000"),
+    ("TILLER_REQUIRE_POSTGRES", "1"),
+];
 
 /// Runs the tests of `serve`, of the database, and of the nodes, and shows their output.
 pub(crate) fn run() -> Result<()> {
-    for (package, tests) in
-        [("serve", ""), ("store", "postgres::"), ("tiller", "nodes::"), ("tiller", "chaos::")]
-    {
+    for (package, profile, tests) in [
+        ("serve", "dev", ""),
+        ("store", "dev", "postgres::"),
+        ("tiller", "dev", "nodes::"),
+        ("tiller", "dev", "chaos::"),
+        // Times are those of the optimized program.
+        ("tiller", "release", "load::"),
+    ] {
         let mut command = command("cargo");
-        command.args(["test", "--locked", "--package", package, "--test", "it", "--", "--nocapture", tests]);
+        command.args(["test", "--locked", "--package", package, "--profile", profile, "--test", "it"]);
+        // One after the other: times are measured.
+        command.args(["--", "--nocapture", "--test-threads=1", tests]);
         command.envs(LONG.iter().copied());
         let status = command.status().context("cannot start cargo")?;
         if !status.success() {

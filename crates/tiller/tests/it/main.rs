@@ -33,6 +33,7 @@ mod interface;
 mod killed;
 mod leaks;
 mod legacy;
+mod load;
 mod local_commands;
 mod long_conversation;
 mod mcp;
