@@ -2,7 +2,7 @@
 //! bounded.
 //!
 //! `TILLER_LOAD` sets the seconds of the turns. With `TILLER_LOAD_P99` (milliseconds), requests on
-//! another socket must be answered that fast; `cargo xtask serve-ci` sets both, over a release build.
+//! another socket must be answered that fast. `cargo xtask serve-ci` sets both.
 
 use crate::{
     home::Home,
@@ -160,10 +160,11 @@ fn certificate(home: &Home) -> ([String; 2], tokio_rustls::TlsConnector) {
     let files = ["cert.pem", "key.pem"].map(|name| home.file(name));
     std::fs::write(&files[0], made.cert.pem()).unwrap();
     std::fs::write(&files[1], made.signing_key.serialize_pem()).unwrap();
-    let mut roots = rustls::RootCertStore::empty();
+    let mut roots = tokio_rustls::rustls::RootCertStore::empty();
     roots.add(made.cert.der().clone()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let config = tokio_rustls::rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions();
     let config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
     (files, Arc::new(config).into())
 }
