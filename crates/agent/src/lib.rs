@@ -100,7 +100,7 @@ pub use model::{
     AssistantMessage, Credentials, LanguageModel, Message, ModelAbilities, ModelDialect, ModelError,
     ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, ToolProfile,
 };
-pub use operator::{Operator, Place};
+pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;
 pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,

@@ -1,6 +1,6 @@
 //! The operator of a runtime that serves others, such as a server: it decides what may begin.
 
-use crate::{Models, NotAdmitted};
+use crate::{Models, NotAdmitted, SessionId};
 use async_trait::async_trait;
 use std::{any::Any, sync::Arc};
 
@@ -32,10 +32,29 @@ pub trait Operator: Send + Sync {
     /// If too many turns wait.
     async fn begin_turn(&self) -> Result<Place, NotAdmitted>;
 
+    /// Whether turns go on by themselves after the death of their process, and do not end.
+    fn goes_on_after_death(&self) -> bool {
+        false
+    }
+
+    /// Called when a session came from another process.
+    fn taken_over(&self, _session: &SessionId, _how: TakenOver) {}
+
     /// Returns the models that sessions use in place of these.
     fn models(&self, models: Arc<dyn Models>) -> Arc<dyn Models> {
         models
     }
+}
+
+/// How a session came from another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenOver {
+    /// The other process was alive, and a client wanted it so.
+    ByRequest,
+    /// The other process gave it away in the middle of a turn.
+    Suspended,
+    /// The other process died in the middle of a turn.
+    AfterDeath,
 }
 
 /// Something that counts against a limit until this is dropped.

@@ -13,6 +13,11 @@ pub trait Nodes: Send + Sync {
     /// that drains gets no further sessions.
     async fn announce(&self, address: Option<String>, is_draining: bool) -> Result<(), StoreError>;
 
+    /// Calls `renewed` now and whenever this node's life was extended: with the time until when its
+    /// leases are certainly its own, in milliseconds since the boot, those asleep included. It must
+    /// not block. Only the first call has an effect.
+    fn on_renewal(&self, renewed: Box<dyn Fn(u64) + Send + Sync>);
+
     /// Returns the other nodes that are alive, have an address and do not drain; the one that holds
     /// the fewest sessions first.
     async fn others(&self) -> Result<Vec<Peer>, StoreError>;

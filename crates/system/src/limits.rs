@@ -6,6 +6,10 @@ use std::time::Duration;
 /// which work for any file size.
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
 
+/// How often the supervisor of a command looks whether the deadline of the agent's process is over.
+#[cfg(target_os = "linux")]
+pub(crate) const DEADLINE_STEP: Duration = Duration::from_millis(500);
+
 /// The maximum size of a program file that an update replaces, in bytes. Debug builds are large.
 pub const MAX_PROGRAM_BYTES: u64 = 1024 * 1024 * 1024;
 

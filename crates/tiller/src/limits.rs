@@ -115,6 +115,13 @@ pub(crate) const HISTORY_ENTRIES: usize = 10_000;
 #[cfg(feature = "postgres")]
 pub(crate) const TOKENS_CACHED: Duration = Duration::from_secs(2);
 
+/// How often a command looks whether the server has ended.
+pub(crate) const DRAIN_STEP: Duration = Duration::from_millis(200);
+
+/// How often a node looks for turns of nodes that died, and how many it takes at once.
+pub(crate) const ORPHANS_INTERVAL: Duration = Duration::from_secs(4);
+pub(crate) const ORPHANS: usize = 100;
+
 /// How long before its expiry a token is reported.
 pub(crate) const EXPIRES_SOON: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 

@@ -6,7 +6,7 @@
 
 use crate::{
     Briefing, CompactionId, CompactionStep, Content, Goal, GoalStatus, History, MessageId, ModelResponse,
-    Prefix, SessionEvent, Task, ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage,
+    Prefix, SessionEvent, StopReason, Task, ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage,
     UsageUpdate, apply_to_goal,
     event::PROCESS_ENDED,
     event::prefix::{Known, SharedPrefixes},
@@ -24,7 +24,7 @@ use std::{
 use system::AbsPath;
 
 /// The result sent to the model for a call that was running when the process ended.
-const INTERRUPTED: &str = "The process ended while this call was running. It may have had an effect or not; it was not run again. \
+pub(super) const INTERRUPTED: &str = "The process ended while this call was running. It may have had an effect or not; it was not run again. \
                            Check before you repeat it.";
 /// The result sent to the model for a call that had not begun when the process ended.
 const NEVER_RAN: &str = "This call was not run: the process ended before it began.";
@@ -362,6 +362,20 @@ impl Conversation {
         repairs
     }
 
+    /// Returns the same if another process goes on with the turn: it is suspended, and its goal
+    /// stays.
+    pub(crate) fn repairs_to_go_on(&self) -> Vec<SessionEvent> {
+        let calls = self.open_calls().into_iter().map(SessionEvent::ToolCall);
+        let end = TurnEnd::Stopped(StopReason::Suspended);
+        let ended = self.turn.iter().map(|turn| SessionEvent::TurnEnded { turn: turn.clone(), end: end.clone() });
+        calls.chain(ended).collect()
+    }
+
+    /// Whether a turn has begun and not ended.
+    pub(crate) fn is_in_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
     /// Returns closing updates for the calls that have not ended.
     fn open_calls(&self) -> Vec<ToolCallUpdate> {
         let end = |id: &ToolCallId, name: &str, result: &str| {
@@ -524,16 +538,16 @@ impl Conversation {
     }
 }
 
-/// Returns the events to append to a log because the process ended in the middle of a turn. `tail`
-/// is the end of the log, from the last event at which a turn began or ended. Turns that were cut
-/// off earlier were closed when the session was next opened.
-pub(crate) fn repairs(tail: &[SessionEvent]) -> Vec<SessionEvent> {
+/// Returns the end of a conversation, as far as [`Conversation::repairs`] needs it. `tail` is the
+/// end of the log, from the last event at which a turn began or ended. Turns that were cut off
+/// earlier were closed when the session was next opened.
+pub(crate) fn end_of(tail: &[SessionEvent]) -> Conversation {
     let mut conversation = Conversation::default();
     tail.iter().for_each(|event| conversation.apply(event));
-    conversation.repairs()
+    conversation
 }
 
-/// Returns whether the events from this one on suffice to compute [`repairs`].
+/// Returns whether the events from this one on suffice for [`end_of`].
 pub(crate) fn restarts_history(event: &SessionEvent) -> bool {
     matches!(event, SessionEvent::TurnStarted { .. } | SessionEvent::TurnEnded { .. })
 }

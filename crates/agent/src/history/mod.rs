@@ -6,6 +6,7 @@
 pub(crate) mod compaction;
 pub(crate) mod context_usage;
 pub(crate) mod conversation;
+pub(crate) mod death;
 pub(crate) mod glance;
 pub(crate) mod measure;
 pub(crate) mod memory;

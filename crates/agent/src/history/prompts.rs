@@ -59,13 +59,26 @@ impl Prompts {
         self.end(&TurnEnd::Failed(PROCESS_ENDED.to_owned()), spent);
         let running =
             |id: &PromptId| RunningPrompt { id: id.clone(), message: None, before: spent, requests: 0 };
-        let goes_on = self.suspended.take().filter(|suspended| Some(&suspended.id) == id);
+        let goes_on = match self.suspended.take() {
+            Some(suspended) if Some(&suspended.id) == id => Some(suspended),
+            // Another prompt came first: its turn does not go on any more.
+            forgotten => {
+                self.running = forgotten;
+                self.end(&TurnEnd::Failed(PROCESS_ENDED.to_owned()), spent);
+                None
+            }
+        };
         self.running = goes_on.or_else(|| id.map(running));
     }
 
     /// Returns the prompt whose turn was suspended, and not gone on with yet.
     pub(crate) fn suspended(&self) -> Option<&PromptId> {
         self.suspended.as_ref().map(|prompt| &prompt.id)
+    }
+
+    /// Returns the message of that prompt.
+    pub(crate) fn suspended_message(&self) -> Option<&MessageId> {
+        self.suspended.as_ref()?.message.as_ref()
     }
 
     /// Notes the message of the prompt whose turn has begun.

@@ -2,7 +2,10 @@
 
 use crate::{
     SessionEvent, SessionId, SessionRecord, SessionStore, StopReason, StoreError, TurnEnd,
-    history::conversation::{self, Conversation},
+    history::{
+        conversation::{self, Conversation},
+        death,
+    },
     limits::{EVENTS_PAGE, TAIL_EVENTS},
 };
 
@@ -29,12 +32,31 @@ pub(crate) async fn read_log(
 pub(crate) struct LogEnd {
     /// The events that it lacks because the process ended in the middle of a turn.
     pub(crate) missing: Vec<SessionEvent>,
-    /// Whether its last turn was suspended, so that the next owner goes on with it.
-    pub(crate) is_suspended: bool,
+    /// How its last turn ended.
+    pub(crate) last_turn: LastTurn,
 }
 
-/// Examines the end of a session's log. Reads only that.
-pub(crate) async fn log_end(store: &dyn SessionStore, record: &SessionRecord) -> Result<LogEnd, StoreError> {
+/// How the last turn of a log ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastTurn {
+    /// It has ended, or there was none.
+    Ended,
+    /// It was suspended: the next owner goes on with it.
+    Suspended,
+    /// Its process died. The next owner goes on with it, or not.
+    CutOff {
+        /// Whether it goes on.
+        goes_on: bool,
+    },
+}
+
+/// Examines the end of a session's log. Reads only that. With `after_death`, a turn whose process
+/// died goes on, unless it did so before: it may be the reason for the death.
+pub(crate) async fn log_end(
+    store: &dyn SessionStore,
+    record: &SessionRecord,
+    after_death: bool,
+) -> Result<LogEnd, StoreError> {
     let mut back = TAIL_EVENTS;
     loop {
         let begin = record.last_seq.saturating_sub(back);
@@ -56,7 +78,15 @@ pub(crate) async fn log_end(store: &dyn SessionStore, record: &SessionRecord) ->
                 tail.first(),
                 Some(SessionEvent::TurnEnded { end: TurnEnd::Stopped(StopReason::Suspended), .. })
             );
-            return Ok(LogEnd { missing: conversation::repairs(&tail), is_suspended });
+            let end = conversation::end_of(&tail);
+            let goes_on = after_death && end.is_in_turn() && !tail.iter().any(death::is_briefing);
+            let last_turn = match (end.is_in_turn(), is_suspended) {
+                (true, _) => LastTurn::CutOff { goes_on },
+                (false, true) => LastTurn::Suspended,
+                (false, false) => LastTurn::Ended,
+            };
+            let missing = if goes_on { end.repairs_to_go_on() } else { end.repairs() };
+            return Ok(LogEnd { missing, last_turn });
         }
         back = back.saturating_mul(4);
     }

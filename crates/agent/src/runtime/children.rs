@@ -146,7 +146,7 @@ impl Runtime {
         let log = self.log(lease);
         let ended = async {
             let record = self.store.get(log.session()).await?;
-            ready(&log, &record, None).await
+            ready(&log, &record, None, false).await
         };
         match ended.await {
             Ok(ready) => Ok((log, ready.last)),

@@ -1,7 +1,7 @@
 //! The handle through which clients send messages to a session's task.
 
 use crate::{
-    Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models, NotAdmitted,
+    Briefing, Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models, NotAdmitted,
     PermissionMode, PromptId, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions,
     SessionEvent, SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StopReason, StoreError,
     SubagentAccess, Surface, SwarmState, TurnError,
@@ -481,10 +481,10 @@ impl SessionHandle {
         }
     }
 
-    /// Goes on with the turn that another process suspended.
-    pub(super) fn go_on(&self) {
+    /// Goes on with the turn that another process suspended. The model is sent `note` first.
+    pub(super) fn go_on(&self, note: Option<Briefing>) {
         // A task that has ended was closed meanwhile.
-        let _ = self.inbox.send(Message::GoOn);
+        let _ = self.inbox.send(Message::GoOn(note));
     }
 
     async fn change(

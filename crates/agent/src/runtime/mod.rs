@@ -4,6 +4,7 @@ mod children;
 pub(crate) mod handle;
 pub(crate) mod locks;
 mod once;
+mod orphans;
 mod start;
 pub(crate) mod task;
 
@@ -11,14 +12,15 @@ use crate::{
     Checkpoint, ClientServer, ContentHash, Glance, Lease, LeaseHolder, ListQuery, Memories, Models,
     NewSession, NotAdmitted, Operator, PermissionMode, Place, RuntimeOptions, SearchHit, SearchQuery,
     SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState,
-    SessionStore, StoreError, Surface, ToolProviders,
+    SessionStore, StoreError, Surface, TakenOver, ToolProviders,
     checkpoint::Timeline,
     client::display,
     client::pages::EventPages,
     event::prefix::SharedPrefixes,
     history::glance::glance,
     history::memory::IdleSessions,
-    history::reading::{LogEnd, before_turn, log_end},
+    history::death,
+    history::reading::{LastTurn, LogEnd, before_turn, log_end},
     limits::EVENTS_PAGE,
     log::leased::LeasedLog,
     model::get_in_time,
@@ -269,11 +271,10 @@ impl Runtime {
         let settings = self.follow(id, &record.cwd).await?;
         let holder = if how.take_over { self.store.holder(id).await? } else { None };
         let log = self.log(self.store.acquire(id, how.take_over).await?);
-        if holder.is_some() {
-            metrics::counter!("tiller_takeovers_total").increment(1);
-        }
         let servers = how.servers.unwrap_or_default();
-        self.reopen(record, how.additional_directories, servers, (log, settings, place), attach).await
+        let origin = if holder.is_some() { Origin::Taken } else { Origin::Own };
+        let stored = Stored { record, folders: how.additional_directories, origin };
+        self.reopen(stored, servers, (log, settings, place), attach).await
     }
 
     /// Creates a session that begins with the whole history of another, including a running turn as
@@ -300,7 +301,10 @@ impl Runtime {
         };
         let log = self.log(self.store.fork(from, record).await?);
         match self.store.get(&id).await {
-            Ok(record) => self.reopen(record, None, new.servers, (log, settings, place), attach).await,
+            Ok(record) => {
+                let stored = Stored { record, folders: None, origin: Origin::Fork };
+                self.reopen(stored, new.servers, (log, settings, place), attach).await
+            }
             Err(error) => {
                 log.give_back().await;
                 Err(error.into())
@@ -322,19 +326,21 @@ impl Runtime {
     /// viewed is not held in memory.
     async fn reopen(
         self: &Arc<Self>,
-        record: SessionRecord,
-        folders: Option<Vec<AbsPath>>,
+        stored: Stored,
         servers: Vec<ClientServer>,
         (log, settings, place): (LeasedLog, Arc<LiveSettings>, Option<Place>),
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
-        let Ready { last, additional_directories, is_suspended } = match ready(&log, &record, folders).await {
+        let Stored { record, folders, origin } = stored;
+        let after_death = origin == Origin::Own && self.goes_on_after_death();
+        let ready = match ready(&log, &record, folders, after_death).await {
             Ok(ready) => ready,
             Err(error) => {
                 log.give_back().await;
                 return Err(error.into());
             }
         };
+        let Ready { last, additional_directories, last_turn, missing } = ready;
         let state = SessionState {
             permission_mode: tighter(record.controls.permission_mode, settings.seen().start.permission_mode),
             additional_directories,
@@ -346,8 +352,17 @@ impl Runtime {
         let cwd = record.cwd;
         let begin = Begin { cwd, state, last, servers, settings, settings_modes, child: None, place };
         let handle = self.start(begin, log, surface);
-        if is_suspended {
-            handle.go_on();
+        match (origin, last_turn) {
+            // What a fork has of a turn is the past.
+            (Origin::Fork, _) | (Origin::Own, LastTurn::Ended) => {}
+            (Origin::Taken, _) => self.taken_over(handle.id(), TakenOver::ByRequest),
+            (Origin::Own, LastTurn::Suspended) => self.taken_over(handle.id(), TakenOver::Suspended),
+            (Origin::Own, LastTurn::CutOff { .. }) => self.taken_over(handle.id(), TakenOver::AfterDeath),
+        }
+        match last_turn {
+            LastTurn::Suspended if origin != Origin::Fork => handle.go_on(None),
+            LastTurn::CutOff { goes_on: true } => handle.go_on(Some(death::briefing(&missing))),
+            _ => {}
         }
         Ok(handle)
     }
@@ -604,8 +619,28 @@ struct Ready {
     /// The number of its last event.
     last: u64,
     additional_directories: Vec<AbsPath>,
-    /// Whether its last turn is to be gone on with.
-    is_suspended: bool,
+    last_turn: LastTurn,
+    /// The events that ended what was left open.
+    missing: Vec<SessionEvent>,
+}
+
+/// A session that is opened from its log.
+struct Stored {
+    record: SessionRecord,
+    /// Its additional directories from now on; the stored ones without them.
+    folders: Option<Vec<AbsPath>>,
+    origin: Origin,
+}
+
+/// Where the log of a session that is opened comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It is free, or its holder is gone.
+    Own,
+    /// It was taken from a process that lives.
+    Taken,
+    /// It is the copy of another session's.
+    Fork,
 }
 
 /// Ends what the log of a session left open, and stores its additional directories.
@@ -613,10 +648,11 @@ async fn ready(
     log: &LeasedLog,
     record: &SessionRecord,
     folders: Option<Vec<AbsPath>>,
+    after_death: bool,
 ) -> Result<Ready, StoreError> {
-    let LogEnd { missing, is_suspended } = log_end(log.store(), record).await?;
+    let LogEnd { missing, last_turn } = log_end(log.store(), record, after_death).await?;
     // Even an empty append returns the number of the last event.
-    let last = log.append(missing).await?;
+    let last = log.append(missing.clone()).await?;
     let additional_directories = match folders {
         Some(folders) if folders != record.additional_directories => {
             log.set_directories(folders.clone()).await?;
@@ -624,7 +660,7 @@ async fn ready(
         }
         _ => record.additional_directories.clone(),
     };
-    Ok(Ready { last, additional_directories, is_suspended })
+    Ok(Ready { last, additional_directories, last_turn, missing })
 }
 
 /// Returns the stricter of two permission modes: a stored session never reopens with a looser mode

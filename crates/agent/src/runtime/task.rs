@@ -95,8 +95,8 @@ impl SessionTask {
                         self.change_goal(request).await;
                         continue;
                     }
-                    Some(Message::GoOn) => {
-                        let input = turn::TurnInput::going_on();
+                    Some(Message::GoOn(note)) => {
+                        let input = turn::TurnInput::going_on(note);
                         if let Err(error) = Box::pin(self.turn(u64::MAX, input)).await {
                             tracing::warn!(session = %self.session.id(), %error, "a suspended turn failed");
                         }
@@ -116,10 +116,12 @@ impl SessionTask {
                 },
             };
             let Some(prompt) = self.unless_repeated(prompt).await else { continue };
+            // A suspended turn that could not go on by itself does so with its prompt.
+            let goes_on = self.is_suspended(&prompt);
             let Queued { number, content, id, recorded, reply } = prompt;
+            let input = turn::TurnInput { content, id, recorded, goes_on, note: None };
             // Boxed, so that a session without a running turn does not hold memory for one.
-            let result =
-                Box::pin(self.turn(number, turn::TurnInput { content, id, recorded, goes_on: false })).await;
+            let result = Box::pin(self.turn(number, input)).await;
             // The receiver may have been dropped.
             let _ = reply.send(result);
             self.turn_ended.notify_one();
@@ -142,6 +144,12 @@ impl SessionTask {
             self.idle.rest(self.session.log().memory());
         }
         other
+    }
+
+    /// Whether a prompt was sent before, and its turn suspended.
+    fn is_suspended(&self, prompt: &Queued) -> bool {
+        let conversation = prompt.id.as_ref().and_then(|_| self.session.log().memory().conversation());
+        conversation.is_some_and(|conversation| conversation.prompts().suspended() == prompt.id.as_ref())
     }
 
     async fn turn(&mut self, number: u64, prompt: turn::TurnInput) -> Result<PromptOutcome, TurnError> {
@@ -404,7 +412,7 @@ async fn take(
             closing.push(closed);
         }
         // The turn that was suspended was gone on with before this one.
-        Message::GoOn => {}
+        Message::GoOn(_) => {}
         Message::Close(closed) => {
             cancel();
             let left = controls.steering().drain().into_iter().chain(waiting.drain(..));

@@ -1,7 +1,7 @@
 //! The messages of a session's task, and its queued prompts.
 
 use crate::{
-    Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, PermissionMode, PromptId, PromptOutcome,
+    Briefing, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, PermissionMode, PromptId, PromptOutcome,
     RewindError, RewindReport, RewindTarget, SessionEvent, Severity, StopReason, StoreError, TurnEnd,
     TurnError, event::PROCESS_ENDED, history::prompts::SettledPrompt, log::SessionLog,
 };
@@ -29,8 +29,8 @@ pub(crate) enum Message {
     Close(oneshot::Sender<()>),
     /// Ends the session once its turn has stopped before its next request.
     Suspend(oneshot::Sender<()>),
-    /// Goes on with the turn that another process suspended.
-    GoOn,
+    /// Goes on with the turn that another process suspended. The model is sent the message first.
+    GoOn(Option<Briefing>),
 }
 
 /// A prompt waiting for its turn.

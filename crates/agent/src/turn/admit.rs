@@ -2,7 +2,7 @@
 
 use super::Turn;
 use crate::{
-    Content, GoalError, HookEvent, MessageId, Phase, PromptId, SessionEvent, SessionState, Severity,
+    Briefing, Content, GoalError, HookEvent, MessageId, Phase, PromptId, SessionEvent, SessionState, Severity,
     StopReason, TurnError, TurnId,
     input::{
         attachments,
@@ -26,12 +26,14 @@ pub(crate) struct TurnInput {
     pub(crate) recorded: oneshot::Sender<MessageId>,
     /// Whether it has no prompt, and goes on with the turn that was suspended.
     pub(crate) goes_on: bool,
+    /// What the model is sent first when it goes on.
+    pub(crate) note: Option<Briefing>,
 }
 
 impl TurnInput {
     /// The input of a turn that goes on with one that another process suspended.
-    pub(crate) fn going_on() -> Self {
-        Self { content: Vec::new(), id: None, recorded: oneshot::channel().0, goes_on: true }
+    pub(crate) fn going_on(note: Option<Briefing>) -> Self {
+        Self { content: Vec::new(), id: None, recorded: oneshot::channel().0, goes_on: true, note }
     }
 }
 
@@ -47,14 +49,14 @@ impl Turn<'_> {
     /// Expands what a prompt refers to, runs the hooks, and starts to store it. A slash command is
     /// executed.
     pub(super) async fn admit(&mut self, turn: &TurnId, prompt: TurnInput) -> Result<Admitted, TurnError> {
-        let TurnInput { content, id, recorded, goes_on } = prompt;
+        let TurnInput { content, id, recorded, goes_on, note } = prompt;
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}
             () = self.session.toolbox().sources().refresh() => {}
         }
         if goes_on {
-            return Ok(self.resume_suspended(turn));
+            return Ok(self.resume_suspended(turn, note, recorded));
         }
         if let Some(Action::Retry) = commands::of(&content)
             && let Some(unanswered) = self.session.conversation().unanswered()

@@ -30,12 +30,25 @@ impl Turn<'_> {
     }
 
     /// Begins a turn that goes on with the one that another process suspended between two requests.
-    pub(super) fn resume_suspended(&mut self, turn: &TurnId) -> Admitted {
+    pub(super) fn resume_suspended(
+        &mut self,
+        turn: &TurnId,
+        note: Option<Briefing>,
+        recorded: oneshot::Sender<MessageId>,
+    ) -> Admitted {
         let conversation = self.session.conversation();
         let (prompt, text) =
             (conversation.prompts().suspended().cloned(), conversation.history().last_prompt_text());
-        let began = SessionEvent::TurnStarted { turn: turn.clone(), prompt };
-        self.session.begin_storing(vec![began, SessionEvent::Phase(Phase::Thinking)], || {});
+        let message = conversation.prompts().suspended_message().cloned();
+        let mut events = vec![SessionEvent::TurnStarted { turn: turn.clone(), prompt }];
+        events.extend(note.map(SessionEvent::Briefing));
+        events.push(SessionEvent::Phase(Phase::Thinking));
+        self.session.begin_storing(events, move || {
+            if let Some(message) = message {
+                // Most clients ignore the id and only wait for the end.
+                let _ = recorded.send(message);
+            }
+        });
         Admitted::Asks(text)
     }
 

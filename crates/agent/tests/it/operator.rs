@@ -4,30 +4,52 @@ use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Content, CreateSession, LanguageModel, NotAdmitted, OpenSession, Operator, OperatorLimit, Place, Prompt,
     PromptOutcome, Runtime, RuntimeOptions, SessionError, SessionHandle, SessionId, Settings, StopReason,
-    Surface, ToolProviders, TurnError,
+    Surface, TakenOver, ToolProviders, TurnError,
 };
 use async_trait::async_trait;
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 use system::{AbsPath, FakeSystem};
 use tokio::sync::Semaphore;
 
 /// Lets a number of sessions, prompts and turns begin.
-struct Limits {
+pub(crate) struct Limits {
     sessions: Arc<Semaphore>,
     prompts: AtomicUsize,
     turns: Arc<Semaphore>,
+    /// The number of turns that are refused first.
+    refused_turns: AtomicUsize,
+    after_death: bool,
+    /// How sessions came from other processes.
+    pub(crate) taken_over: Mutex<Vec<TakenOver>>,
 }
 
 impl Limits {
-    fn new(sessions: usize, prompts: usize, turns: usize) -> Arc<Self> {
-        Arc::new(Self {
+    pub(crate) fn new(sessions: usize, prompts: usize, turns: usize) -> Arc<Self> {
+        Arc::new(Self::of(sessions, prompts, turns))
+    }
+
+    fn of(sessions: usize, prompts: usize, turns: usize) -> Self {
+        Self {
             sessions: Arc::new(Semaphore::new(sessions)),
             prompts: AtomicUsize::new(prompts),
             turns: Arc::new(Semaphore::new(turns)),
-        })
+            refused_turns: AtomicUsize::new(0),
+            after_death: false,
+            taken_over: Mutex::default(),
+        }
+    }
+
+    /// Has turns go on after the death of their process.
+    pub(crate) fn after_death() -> Arc<Self> {
+        Arc::new(Self { after_death: true, ..Self::of(10, 10, 10) })
+    }
+
+    /// Refuses so many turns, and then none.
+    pub(crate) fn refusing_turns(number: usize) -> Arc<Self> {
+        Arc::new(Self { refused_turns: AtomicUsize::new(number), ..Self::of(10, 10, 10) })
     }
 }
 
@@ -48,13 +70,25 @@ impl Operator for Limits {
     }
 
     async fn begin_turn(&self) -> Result<Place, NotAdmitted> {
+        let less = |left: usize| left.checked_sub(1);
+        if self.refused_turns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            return Err(refused("turns"));
+        }
         let place = self.turns.clone().acquire_owned().await;
         Ok(Place::new(place.expect("nothing closes it")))
+    }
+
+    fn goes_on_after_death(&self) -> bool {
+        self.after_death
+    }
+
+    fn taken_over(&self, _session: &SessionId, how: TakenOver) {
+        self.taken_over.lock().unwrap().push(how);
     }
 }
 
 /// Settings that are the defaults everywhere.
-struct Defaults;
+pub(crate) struct Defaults;
 
 #[async_trait]
 impl Settings for Defaults {

@@ -161,6 +161,7 @@ impl Dial for HopDial {
             opened = opening => opened?,
             () = gone.cancelled() => return Err(io::Error::other("the node is no longer alive")),
         };
+        metrics::counter!("tiller_forwarded_total").increment(1);
         Ok(Box::new(Guarded { stream, gone: Box::pin(gone.cancelled_owned()) }))
     }
 }

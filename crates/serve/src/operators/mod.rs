@@ -10,7 +10,9 @@ use crate::{
     },
     load::Load,
 };
-use agent::{Models, NotAdmitted, Operator, OperatorLimit, Owner, Place, SessionStore};
+use agent::{
+    Models, NotAdmitted, Operator, OperatorLimit, Owner, Place, SessionId, SessionStore, TakenOver,
+};
 use async_trait::async_trait;
 use fair::Places;
 use models::ServedModels;
@@ -33,6 +35,8 @@ pub struct Operators {
     clock: Clock,
     audit: Option<Arc<dyn Audit>>,
     spent_before: SpentBefore,
+    /// Whether turns go on after the death of their node.
+    after_death: bool,
 }
 
 impl Operators {
@@ -40,7 +44,7 @@ impl Operators {
     pub fn new(quotas: Quotas) -> Self {
         let (clock, spent_before) = (wall_clock(), SpentBefore::default());
         let places = Places::new(None);
-        Self { quotas, load: Load::default(), places, clock, audit: None, spent_before }
+        Self { quotas, load: Load::default(), places, clock, audit: None, spent_before, after_death: false }
     }
 
     /// Lets nothing new begin while the node has too much to do.
@@ -56,7 +60,13 @@ impl Operators {
         Self { places: Places::new(most), ..self }
     }
 
-    /// Records refusals.
+    /// Has turns go on by themselves after the death of their node.
+    #[must_use]
+    pub fn going_on_after_death(self, after_death: bool) -> Self {
+        Self { after_death, ..self }
+    }
+
+    /// Records refusals, and sessions that come from other processes.
     #[must_use]
     pub fn audited(self, audit: Arc<dyn Audit>) -> Self {
         Self { audit: Some(audit), ..self }
@@ -121,17 +131,29 @@ impl User {
         }
         recorded.insert(quota, now);
         drop(recorded);
-        let who = AuditedPrincipal {
+        self.append(audit, AuditEvent::QuotaRefused, Some(owner), None, quota.name());
+    }
+
+    /// Appends a record. What it is about does not wait for the disk.
+    fn append(
+        &self,
+        audit: Arc<dyn Audit>,
+        what: AuditEvent,
+        owner: Option<&Owner>,
+        session: Option<&SessionId>,
+        about: &str,
+    ) {
+        let who = owner.map(|owner| AuditedPrincipal {
             tenant: owner.tenant.clone(),
             user: owner.user.clone(),
             credential: String::new(),
-        };
+        });
         let record = AuditRecord {
-            who: Some(who),
-            about: Some(quota.name().to_owned()),
-            ..AuditRecord::new((self.operators.clock)(), AuditEvent::QuotaRefused, None)
+            who,
+            session: session.map(ToString::to_string),
+            about: Some(about.to_owned()),
+            ..AuditRecord::new((self.operators.clock)(), what, None)
         };
-        // The refusal does not wait for the disk.
         tokio::spawn(async move {
             if let Err(error) = audit.record(record).await {
                 tracing::error!(%error, "an event is missing in the audit");
@@ -172,6 +194,20 @@ impl Operator for UserOperator {
             None => None,
         };
         Ok(Place::new((turn, self.0.operators.load.turn())))
+    }
+
+    fn goes_on_after_death(&self) -> bool {
+        self.0.operators.after_death
+    }
+
+    fn taken_over(&self, session: &SessionId, how: TakenOver) {
+        let Some(audit) = self.0.operators.audit.clone() else { return };
+        let about = match how {
+            TakenOver::ByRequest => "by request",
+            TakenOver::Suspended => "suspended",
+            TakenOver::AfterDeath => "after death",
+        };
+        self.0.append(audit, AuditEvent::TakenOver, self.0.owner.as_ref(), Some(session), about);
     }
 
     fn models(&self, models: Arc<dyn Models>) -> Arc<dyn Models> {

@@ -25,6 +25,11 @@ pub(super) const ALL: &[About] = &[
     },
     About { name: "tiller_connections", kind: Gauge, help: "Connections, by transport." },
     About {
+        name: "tiller_forwarded_total",
+        kind: Counter,
+        help: "Sockets that were opened to other nodes for sessions that they hold.",
+    },
+    About {
         name: "tiller_leases_lost_total",
         kind: Counter,
         help: "Sessions that another process took over.",

@@ -41,6 +41,10 @@ impl Nodes for Cluster {
             .map(drop)
     }
 
+    fn on_renewal(&self, renewed: Box<dyn Fn(u64) + Send + Sync>) {
+        self.0.node.on_renewal(renewed);
+    }
+
     async fn others(&self) -> Result<Vec<Peer>, StoreError> {
         let rows = self.rows("SELECT id, address FROM takers()", &[]).await?;
         let peers = rows.iter().map(peer).filter(|(id, _)| *id != self.0.node.id);

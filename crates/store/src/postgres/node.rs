@@ -9,7 +9,7 @@ use agent::StoreError;
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicI64, AtomicU64, Ordering},
         mpsc,
     },
@@ -35,6 +35,17 @@ struct Shared {
     live_until: AtomicU64,
     /// Where other nodes reach it, and whether it drains.
     announced: Mutex<(Option<String>, bool)>,
+    /// Called with `live_until` whenever that changes.
+    renewed: OnceLock<Box<dyn Fn(u64) + Send + Sync>>,
+}
+
+impl Shared {
+    fn extend(&self, live_until: u64) {
+        self.live_until.store(live_until, Ordering::Release);
+        if let Some(renewed) = self.renewed.get() {
+            renewed(live_until);
+        }
+    }
 }
 
 /// What a node tells about itself.
@@ -78,6 +89,12 @@ impl Node {
     /// Sets what the node tells about itself if it has to register again.
     pub(super) fn announce(&self, address: Option<String>, is_draining: bool) {
         *self.shared.announced.lock().unwrap_or_else(PoisonError::into_inner) = (address, is_draining);
+    }
+
+    /// Sets what is called whenever the node's life is extended, and calls it.
+    pub(super) fn on_renewal(&self, renewed: Box<dyn Fn(u64) + Send + Sync>) {
+        let renewed = self.shared.renewed.get_or_init(|| renewed);
+        renewed(self.shared.live_until.load(Ordering::Acquire));
     }
 
     /// Completes once [`Node::is_live`] is false.
@@ -174,7 +191,7 @@ impl Beats {
         };
         self.shared.incarnation.store(incarnation, Ordering::Release);
         let life = u64::try_from(NODE_SELF_LIFE.as_millis()).unwrap_or(u64::MAX);
-        self.shared.live_until.store(sent.saturating_add(life), Ordering::Release);
+        self.shared.extend(sent.saturating_add(life));
         Ok(())
     }
 

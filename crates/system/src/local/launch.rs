@@ -6,6 +6,7 @@ use super::{
     blocking::blocking,
     private_directory,
     sandbox::{self, LaunchCommand, LaunchRequest, Survey, SurveyResult, TooMany},
+    start,
 };
 use crate::limits::{TEMP_AGE, TEMP_SWEEP_INTERVAL};
 use crate::{
@@ -46,6 +47,7 @@ impl LocalSystem {
             namespaces: false,
             processes: false,
             confirm: external,
+            timed: !external && start::is_timed(),
             command: self.launch_command(command, external),
         };
         let (Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox)) = &command.confinement else {
@@ -94,6 +96,7 @@ impl LocalSystem {
             namespaces: false,
             processes: false,
             confirm: false,
+            timed: start::is_timed(),
             command: LaunchCommand {
                 words: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
                 cwd: command.cwd.clone(),

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod date;
+mod deadline;
 mod entry;
 mod external_launch;
 mod files;
@@ -39,6 +40,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use blocking::blocking;
+pub use deadline::CommandDeadline;
 use entry::Pinned;
 pub use foreground::run_in_foreground;
 pub use launch::{OUTPUT_DIRECTORY, private_temp};

@@ -8,6 +8,8 @@
 //! a line of input, which is written after the watchdog has been notified. If the gate is closed
 //! without that line, the shell exits.
 
+#[cfg(target_os = "linux")]
+use super::deadline::CommandDeadline;
 use super::{
     group::Group,
     options::LocalOptions,
@@ -190,10 +192,21 @@ fn launch(
     drop(launcher);
     // A launcher that has already exited reports the reason in its output.
     let written = request.write(&mut control);
-    if let (Ok(()), Some(input)) = (written, input) {
+    if let (Ok(()), Some(input)) = (&written, input) {
         super::sandbox::send(&control, &input).ok();
     }
+    if let (Ok(()), true, Some(deadline)) = (&written, request.timed, CommandDeadline::installed()) {
+        super::sandbox::send(&control, &deadline).ok();
+    }
     Group::launched(child, control)
+}
+
+/// Whether commands end at a deadline of this process.
+pub(super) fn is_timed() -> bool {
+    #[cfg(target_os = "linux")]
+    return CommandDeadline::installed().is_some();
+    #[cfg(not(target_os = "linux"))]
+    false
 }
 
 /// Creates the standard input of a command: `/dev/null`, or an unnamed file. Unlike a pipe, a file

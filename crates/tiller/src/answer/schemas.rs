@@ -70,6 +70,7 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<admin::ServerStatus>("serve status"),
     described::<admin::OpenSessions>("serve sessions"),
     described::<admin::Disconnected>("serve disconnect"),
+    described::<admin::Draining>("serve drain"),
     described::<admin::NodeList>("serve nodes"),
     described::<admin::AuditTrail>("serve audit"),
     described::<admin::ServerChecks>("serve check"),

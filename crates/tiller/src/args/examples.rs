@@ -25,6 +25,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
         "tiller serve disconnect",
         &["tiller serve disconnect CONNECTION", "tiller serve disconnect --user ada"],
     ),
+    ("tiller serve drain", &["tiller serve drain --wait"]),
     ("tiller serve nodes", &["tiller serve nodes"]),
     (
         "tiller serve audit",

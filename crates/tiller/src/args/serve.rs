@@ -100,6 +100,17 @@ pub(crate) enum ServeCommand {
         #[command(flatten)]
         socket: AdminSocket,
     },
+    /// Stop the server as SIGTERM does: its sessions go on at other nodes, if there are any.
+    ///
+    /// It takes no new connections from now on. Turns stop between two requests to a model and go on
+    /// at another node; without one they are cancelled. The command does not wait for the end.
+    Drain {
+        /// Wait until the server has ended.
+        #[arg(long)]
+        wait: bool,
+        #[command(flatten)]
+        socket: AdminSocket,
+    },
     /// List the processes that share the store of sessions.
     Nodes(AdminSocket),
     /// Show who connected, who was refused, and what administrators did.

@@ -77,6 +77,8 @@ pub(crate) struct NodeSettings {
     pub(crate) key: Option<String>,
     /// The PEM file of the authority that signs the certificates of all nodes.
     pub(crate) ca: Option<String>,
+    /// Whether turns go on by themselves after the death of their node.
+    pub(crate) goes_on_after_death: bool,
 }
 
 /// The identity provider whose tokens are accepted, and what they mean.

@@ -15,7 +15,7 @@ mod users;
 pub(crate) use connect::connect;
 
 use application::ServedProtocol;
-use departure::Departure;
+use departure::{Departing, Departure};
 use nodes::Node;
 use steward::Steward;
 use users::Users;
@@ -33,7 +33,7 @@ use anyhow::{Context as _, Result};
 use futures::FutureExt as _;
 use std::{io::Write as _, sync::Arc};
 use store::{StoreAddress, nodes::Nodes};
-use system::AbsPath;
+use system::{AbsPath, CommandDeadline};
 use tokio_util::sync::CancellationToken;
 
 /// What a server is started with.
@@ -74,7 +74,13 @@ pub(crate) async fn serve(
     raise_open_files();
     let mut listeners = listeners::bind(places, &options.serve).await?;
     let metrics_listeners = listeners::bind(metrics_place.into_iter().collect(), &options.serve).await?;
+    if let Some(nodes) = &nodes {
+        // Commands end by themselves with the leases, also while this process hangs or is stopped.
+        let deadline = CommandDeadline::install().context("there is no memory for a deadline")?;
+        nodes.on_renewal(Box::new(move |until| deadline.set(until)));
+    }
     let node = Node::bind(options.serve.nodes(), nodes).await?;
+    let departing = Departing::new(node.as_ref().map(|node| node.nodes.clone()));
     let mut credentials = Credentials::new(tokens.clone(), wall_clock());
     if let Some(identities) = identities {
         credentials = credentials.with_verifier(Arc::new(identities));
@@ -90,6 +96,7 @@ pub(crate) async fn serve(
         Operators::new(quotas)
             .audited(audit)
             .with_load(load.clone())
+            .going_on_after_death(options.serve.nodes().goes_on_after_death)
             .with_model_concurrency(operation.model_concurrency),
     );
     let serve_options = ServeOptions {
@@ -106,6 +113,7 @@ pub(crate) async fn serve(
         store: address,
         listeners: listeners.iter().map(::serve::Listener::place).collect(),
         started: wall_clock()(),
+        departing: departing.clone(),
     };
     let protocol = Arc::new(ServedProtocol(users.clone()));
     let mut cluster = None;
@@ -133,10 +141,7 @@ pub(crate) async fn serve(
         writeln!(streams::stderr(), "metrics on {}", listener.place())?;
         server.listen_for_metrics(listener);
     }
-    match &departure {
-        Some(_) => signals::end_in_order_within(Departure::LONGEST + limits::ORDERLY_SHUTDOWN),
-        None => signals::end_in_order(),
-    }
+    signals::end_in_order_within(departing.longest());
     let stop = CancellationToken::new();
     let run = server.run(stop.clone());
     let run = async {
@@ -149,9 +154,21 @@ pub(crate) async fn serve(
         }
     };
     let end = async {
-        let exit = signals::next().await;
-        if let Some(departure) = &departure {
-            departure.drain(&users).await;
+        let adopt = async {
+            if let Some(departure) = &departure {
+                departure.adopt_orphans(&users).await;
+            }
+            std::future::pending().await
+        };
+        let exit = tokio::select! {
+            exit = signals::next() => exit,
+            () = departing.wished() => Exit::Ok,
+            never = adopt => never,
+        };
+        if let Some(departure) = &departure
+            && tokio::time::timeout(Departure::LONGEST, departure.drain(&users)).await.is_err()
+        {
+            tracing::warn!("not all sessions were given away in time");
         }
         stop.cancel();
         exit

@@ -2,9 +2,10 @@
 
 use super::{
     admin::rows::{
-        ConnectionRow, Disconnected, ExpiringToken, Load, NodeList, NodeRow, OpenSession, OpenSessions,
+        ConnectionRow, Disconnected, Draining, ExpiringToken, Load, NodeList, NodeRow, OpenSession, OpenSessions,
         ServerStatus,
     },
+    departure::Departing,
     users::Users,
 };
 use crate::{answer::rfc3339, limits::EXPIRES_SOON};
@@ -28,6 +29,7 @@ pub(super) struct Steward {
     pub(super) store: StoreAddress,
     pub(super) listeners: Vec<String>,
     pub(super) started: Timestamp,
+    pub(super) departing: Departing,
 }
 
 #[async_trait]
@@ -37,6 +39,7 @@ impl Administration for Steward {
             ("status", false) => object(self.status(node).await),
             ("sessions", false) => object(self.sessions()),
             ("nodes", false) => object(self.nodes(node).await?),
+            ("drain", true) => object(self.drain(node).await),
             ("disconnect", true) => object(disconnect(node, &request.params)?),
             _ => Err(request.unknown()),
         }
@@ -71,6 +74,22 @@ impl Steward {
             draining: node.is_draining(),
             expiring_tokens: soon.collect(),
         }
+    }
+
+    /// Has the server stop, and returns what it does then.
+    async fn drain(&self, node: &Node) -> Draining {
+        let open = self.users.open_sessions();
+        let draining = Draining {
+            pid: std::process::id(),
+            other_nodes: self.departing.other_nodes().await,
+            open_sessions: open.len(),
+            running_turns: open.iter().filter(|(_, session)| session.state().busy).count(),
+            connections: node.connections().len(),
+            at_most_seconds: self.departing.longest().as_secs(),
+            ended: false,
+        };
+        self.departing.begin();
+        draining
     }
 
     fn sessions(&self) -> OpenSessions {

@@ -19,6 +19,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
+use store::nodes::Orphan;
 use system::AbsPath;
 
 /// The users of a server.
@@ -87,6 +88,20 @@ impl Users {
     /// Whether turns go on without their clients, unless a client asks otherwise.
     pub(super) fn turns_go_on(&self) -> bool {
         self.place.options.serve.turns_go_on
+    }
+
+    /// Whether turns go on by themselves after the death of their node.
+    pub(super) fn go_on_after_death(&self) -> bool {
+        self.place.options.serve.nodes().goes_on_after_death
+    }
+
+    /// Looks at a session whose node died. Returns it if its turn is to go on now.
+    pub(super) async fn settle_orphan(&self, orphan: Orphan) -> Result<Option<Abandoned>, String> {
+        let (principal, source) = acting_for(orphan.owner.as_ref());
+        let user = self.of(&principal, source).await.map_err(|error| format!("{error:#}"))?;
+        let cwd = user.runtime().settle_orphan(&orphan.id).await.map_err(|error| error.to_string())?;
+        let session = orphan.id.to_string();
+        Ok(cwd.map(|cwd| Abandoned { principal, source, session, cwd: cwd.to_string() }))
     }
 
     /// Returns the number of users with a runtime.

@@ -109,6 +109,7 @@ const LINES: &[Line] = &[
     line("serve status", "serve status"),
     line("serve sessions --user ada", "serve sessions"),
     line("serve disconnect --user ada", "serve disconnect"),
+    line("serve drain", "serve drain"),
     line("serve nodes", "serve nodes"),
     line("serve audit --since 2099-01-01T00:00:00Z", "serve audit"),
     varying("serve check --listen tcp:0.0.0.0:7443", "serve check"),

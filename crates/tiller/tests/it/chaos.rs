@@ -47,7 +47,7 @@ impl Random {
 }
 
 /// Lets real time pass: the faults are those of real processes.
-fn pause(time: Duration) {
+pub(crate) fn pause(time: Duration) {
     // Nothing is sent.
     let (_sender, nothing) = channel::<()>();
     let _ = nothing.recv_timeout(time);

@@ -1,7 +1,8 @@
 //! Several nodes of one database: `tiller serve --node-listen`.
 
 use crate::{
-    home::Home,
+    chaos::pause,
+    home::{Home, stderr},
     postgres,
     team::{Client, Server, prompt, token},
 };
@@ -42,12 +43,17 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Starts a database; `None` if this machine has none.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with("")
+    }
+
+    /// Starts a database for nodes with these settings of `serve`; `None` if this machine has none.
+    pub(crate) fn start_with(settings: &str) -> Option<Self> {
         let database = postgres::Server::start()?;
         let home = Home::new();
-        home.settings(
-            "[providers.local]\ndiscover = false\n[serve.quota.user]\nprompts_per_minute = 100000\nrunning_turns = 1000\n\
-             open_sessions = 1000\nconnections = 1000\n",
-        );
+        home.settings(&format!(
+            "[providers.local]\ndiscover = false\n[serve]\n{settings}\n[serve.quota.user]\nprompts_per_minute = 100000\n\
+             running_turns = 1000\nopen_sessions = 1000\nconnections = 1000\n"
+        ));
         let url = database.url("postgres");
         assert!(home.run(&["store", "migrate", "--store", &url]).status.success());
         let mut params = CertificateParams::new(Vec::new()).unwrap();
@@ -84,6 +90,30 @@ impl Cluster {
 
     pub(crate) fn client(&self, node: &Server) -> Client {
         Client::connect(&self.home, Some((node, &self.token)))
+    }
+
+    /// Runs a command of an administrator at a node: the one that was started as number `node`.
+    fn administer(&self, node: u32, command: &[&str]) -> Value {
+        let socket = self.home.file(&format!("../run-{node}/tiller/serve.sock"));
+        let output = self.home.run(&[&["serve"], command, &["--json", "--socket", &socket]].concat());
+        assert!(output.status.success(), "{command:?}: {}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Returns what the audit has of an event: what each record is about.
+    fn audited(&self, event: &str) -> Vec<Value> {
+        let output = self.home.run(&["serve", "audit", "--json", "--store", &self.url]);
+        let trail: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let records = trail["records"].as_array().unwrap().iter();
+        records.filter(|record| record["what"] == event).map(|record| record["about"].clone()).collect()
+    }
+
+    /// Waits until a file of the project has a whole line.
+    fn until_line(&self, file: &str) {
+        let path = self.home.file(file);
+        while !std::fs::read_to_string(&path).is_ok_and(|text| text.ends_with('\n')) {
+            std::thread::yield_now();
+        }
     }
 
     pub(crate) fn home(&self) -> &Home {
@@ -181,4 +211,80 @@ fn a_node_that_is_ended_in_order_interrupts_nothing() {
     assert_eq!(ran, ["foreign", "own"]);
     at_b.request("session/load", cluster.load(&own)).unwrap();
     at_b.request("session/prompt", prompt(&own, "run echo on")).unwrap();
+}
+
+#[test]
+fn a_node_is_drained_by_a_command_and_its_turn_goes_on_elsewhere() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (mut a, _b) = (cluster.node(), cluster.node());
+    let mut at_a = cluster.client(&a);
+    let session = cluster.create(&mut at_a);
+    let open = at_a.start("session/prompt", prompt(&session, "run `echo x >> ran; sleep 3`"));
+    cluster.until_line("ran");
+    let drained = cluster.administer(0, &["drain", "--wait"]);
+    assert_eq!(
+        [&drained["other_nodes"], &drained["running_turns"], &drained["ended"]],
+        [&json!(1), &json!(1), &json!(true)],
+        "{drained}"
+    );
+    a.wait();
+    let answer = at_a.until(|message| message["id"] == open && message.get("method").is_none());
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+    assert_eq!(std::fs::read_to_string(cluster.home.file("ran")).unwrap(), "x\n");
+    assert_eq!(cluster.audited("administered"), ["drain"]);
+    assert_eq!(cluster.audited("taken_over"), ["suspended"]);
+}
+
+#[test]
+fn after_the_death_of_its_node_a_turn_goes_on_and_its_prompt_is_answered_if_the_settings_say_so() {
+    let Some(cluster) = Cluster::start_with("after_death = 'continue'") else { return };
+    let (a, b) = (cluster.node(), cluster.node());
+    let (mut at_a, mut at_b) = (cluster.client(&a), cluster.client(&b));
+    let [watched, alone] = [(); 2].map(|()| cluster.create(&mut at_a));
+    at_b.request("session/load", cluster.load(&watched)).unwrap();
+    let interrupted = |mark: &str| format!("run `echo {mark} >> {mark}; sleep 300`, then run `echo then-{mark} >> {mark}`");
+    at_a.start("session/prompt", prompt(&alone, &interrupted("alone")));
+    let open = at_b.start("session/prompt", prompt(&watched, &interrupted("watched")));
+    cluster.until_line("alone");
+    cluster.until_line("watched");
+    drop(at_a);
+    drop(a);
+    let answer = at_b.until(|message| message["id"] == open && message.get("method").is_none());
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+    // Nobody has opened this one: the node that lives goes on with it by itself.
+    let begun = Instant::now();
+    while cluster.audited("taken_over").len() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the turn without a client does not go on");
+        pause(Duration::from_millis(500));
+    }
+    assert_eq!(cluster.audited("taken_over"), ["after death", "after death"]);
+    for mark in ["alone", "watched"] {
+        let ran = std::fs::read_to_string(cluster.home.file(mark)).unwrap();
+        assert_eq!(ran.lines().filter(|line| *line == mark).count(), 1, "no call is run again: {ran}");
+    }
+    at_b.request("session/prompt", prompt(&watched, "run echo on")).unwrap();
+}
+
+#[test]
+fn the_commands_of_a_stopped_node_end_with_its_leases_and_not_when_it_continues() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (a, b) = (cluster.node(), cluster.node());
+    let mut at_a = cluster.client(&a);
+    let session = cluster.create(&mut at_a);
+    at_a.start("session/prompt", prompt(&session, "run `while true; do echo x >> ran; sleep 1; done`"));
+    cluster.until_line("ran");
+    a.signal(rustix::process::Signal::STOP);
+    // It dies before the lease ends, which is 20 s after the last heartbeat.
+    pause(Duration::from_secs(19));
+    let lines = || std::fs::read_to_string(cluster.home.file("ran")).unwrap().lines().count();
+    let at_the_end = lines();
+    assert!(at_the_end > 5, "it runs while the lease is certain");
+    pause(Duration::from_secs(4));
+    assert_eq!(lines(), at_the_end, "and no longer");
+    let mut at_b = cluster.client(&b);
+    at_b.request("session/load", cluster.load(&session)).unwrap();
+    at_b.request("session/prompt", prompt(&session, "run echo second")).unwrap();
+    a.signal(rustix::process::Signal::CONT);
+    pause(Duration::from_secs(2));
+    assert_eq!(lines(), at_the_end);
 }

@@ -5,7 +5,7 @@
 //! Wire format: [`MAGIC`], the number of bytes that follow, then strings, each as its length and
 //! its bytes. All numbers are 32 bits, little-endian. Strings are `OPTION=VALUE` up to `--`; the
 //! command follows. If the command's standard input is a pipe, its descriptor follows the request,
-//! see `descriptor.rs`.
+//! and so does, last, that of a deadline; see `descriptor.rs`.
 
 #[cfg(any(target_os = "linux", test))]
 mod parse;
@@ -28,6 +28,9 @@ pub(in crate::local) struct LaunchRequest {
     pub(in crate::local) processes: bool,
     /// Whether to wait for confirmation, once confined, before the command starts.
     pub(in crate::local) confirm: bool,
+    /// Whether the command ends at the deadline of the agent's process, whose memory follows the
+    /// request as a descriptor.
+    pub(in crate::local) timed: bool,
     /// The command.
     pub(in crate::local) command: LaunchCommand,
 }
@@ -73,6 +76,7 @@ impl LaunchRequest {
             ("namespaces", self.namespaces),
             ("processes", self.processes),
             ("confirm", self.confirm),
+            ("timed", self.timed),
             ("piped", self.command.piped),
         ] {
             if on {

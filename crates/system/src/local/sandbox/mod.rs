@@ -156,6 +156,7 @@ fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool>
         namespaces,
         processes,
         confirm: false,
+        timed: false,
         command: LaunchCommand {
             words: vec!["true".to_owned()],
             cwd: AbsPath::new("/").expect("the root is absolute"),

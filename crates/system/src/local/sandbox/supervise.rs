@@ -10,7 +10,9 @@ use super::{
     variables::HiddenVariables, watch::Watch,
 };
 use crate::SandboxLevel;
-use rustix::event::{PollFd, PollFlags, poll};
+use crate::limits::DEADLINE_STEP;
+use crate::local::deadline::Watched;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
     set_child_subreaper, wait, waitpid,
@@ -22,6 +24,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The exit code of a launcher that could not confine or start the command. `env` and `timeout` use
 /// the same code.
@@ -40,6 +43,10 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         Ok(input) => input,
         Err(error) => return failed(&format!("standard input was not received: {error}")),
     };
+    let deadline = match request.timed.then(|| descriptor::receive(&control)).transpose() {
+        Ok(memory) => memory.map(Watched::new),
+        Err(error) => return failed(&format!("the deadline was not received: {error}")),
+    };
     if let Err(error) = set_child_subreaper(Some(getpid())) {
         return failed(&format!("becoming the parent of orphaned processes: {error}"));
     }
@@ -57,7 +64,7 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     if let Ok(null) = open_null() {
         rustix::stdio::dup2_stdout(&null).ok();
     }
-    let end = relay(&mut control, child, inner, request.confirm, watch.as_mut());
+    let end = relay(&mut control, child, inner, Terms { confirm: request.confirm, deadline }, watch.as_mut());
     kill_descendants();
     if let Some(watch) = &mut watch {
         watch.check_all().0.iter().for_each(|line| print_error(line));
@@ -146,13 +153,20 @@ fn start(
     Ok((Pid::from_child(&child), ours))
 }
 
+/// On which terms a command runs.
+struct Terms {
+    /// Whether the agent's process decides when the command starts.
+    confirm: bool,
+    /// When it ends at the latest, whatever the agent's process does.
+    deadline: Option<Watched>,
+}
+
 /// Relays messages between the agent's process and the inner stage until the command has ended.
-/// With `confirm`, the agent's process decides when the command starts.
 fn relay(
     control: &mut File,
     child: Pid,
     inner: UnixStream,
-    confirm: bool,
+    Terms { confirm, mut deadline }: Terms,
     mut watch: Option<&mut Watch>,
 ) -> io::Result<End> {
     let ended = pidfd_open(child, PidfdFlags::empty())?;
@@ -161,12 +175,23 @@ fn relay(
     let mut is_ready = false;
     let mut listening = true;
     loop {
-        let ready = readable(&[
-            Some(ended.as_fd()),
-            listening.then(|| control.as_fd()),
-            inner.as_ref().map(AsFd::as_fd),
-            watch.as_ref().map(|watch| watch.fd()),
-        ])?;
+        // The clock of the deadline counts the time asleep, and that of the wait does not.
+        let left = deadline.as_ref().map(|deadline| deadline.left().min(DEADLINE_STEP));
+        if left == Some(Duration::ZERO) {
+            deadline = None;
+            print_error("the command was killed: this node no longer holds the session for certain");
+            kill_now(child);
+            continue;
+        }
+        let ready = readable(
+            &[
+                Some(ended.as_fd()),
+                listening.then(|| control.as_fd()),
+                inner.as_ref().map(AsFd::as_fd),
+                watch.as_ref().map(|watch| watch.fd()),
+            ],
+            left,
+        )?;
         if let Some(watch) = watch.as_mut().filter(|_| ready[3]) {
             let (lines, may_continue) = watch.handle_events();
             lines.iter().for_each(|line| print_error(line));
@@ -203,10 +228,11 @@ fn relay(
     Ok(signal.map_or(End::Code(code.unwrap_or(FAILED)), End::Signal))
 }
 
-/// Waits until a descriptor is readable or closed. Returns which ones are.
-fn readable(fds: &[Option<BorrowedFd<'_>>; 4]) -> io::Result<[bool; 4]> {
+/// Waits until a descriptor is readable or closed, or the time is over. Returns which ones are.
+fn readable(fds: &[Option<BorrowedFd<'_>>; 4], most: Option<Duration>) -> io::Result<[bool; 4]> {
     let mut waiting: Vec<_> = fds.iter().flatten().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
-    rustix::io::retry_on_intr(|| poll(&mut waiting, None))?;
+    let most = most.and_then(|most| Timespec::try_from(most).ok());
+    rustix::io::retry_on_intr(|| poll(&mut waiting, most.as_ref()))?;
     let mut events = waiting.iter().map(|fd| !fd.revents().is_empty());
     Ok(fds.each_ref().map(|fd| fd.is_some() && events.next() == Some(true)))
 }

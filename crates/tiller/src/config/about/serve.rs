@@ -169,6 +169,13 @@ pub(super) const ABOUT: &[About] = &[
         "none",
         "The PEM file of the authority of all nodes. Its certificates speak for every user.",
     ),
+    About {
+        name: "serve.after_death",
+        takes: Takes::Word(&["stop", "continue"]),
+        default: DefaultValue::Text("stop"),
+        text: "What happens to a turn whose node died: it ends, or it goes on at another node once. Started \
+               calls are interrupted and never run again.",
+    },
     text(
         "serve.oidc.issuer",
         "none",

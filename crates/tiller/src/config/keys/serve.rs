@@ -93,6 +93,9 @@ pub(super) const KEYS: &[Key] = &[
     server("serve.node.cert", |o, _, v| Ok(o.serve.nodes_mut().cert = Some(v.text()?))),
     server("serve.node.key", |o, _, v| Ok(o.serve.nodes_mut().key = Some(v.text()?))),
     server("serve.node.ca", |o, _, v| Ok(o.serve.nodes_mut().ca = Some(v.text()?))),
+    server("serve.after_death", |o, _, v| {
+        Ok(o.serve.nodes_mut().goes_on_after_death = v.one_of(&[("stop", false), ("continue", true)])?)
+    }),
     server("serve.oidc.issuer", |o, _, v| Ok(o.serve.oidc_mut().issuer = Some(v.text()?))),
     server("serve.oidc.audience", |o, _, v| Ok(o.serve.oidc_mut().audience = Some(v.text()?))),
     server("serve.oidc.user_claim", |o, _, v| Ok(o.serve.oidc_mut().user_claim = v.text()?)),

@@ -5,7 +5,7 @@ mod check;
 pub(super) mod rows;
 
 pub(crate) use check::{Checked, ServerChecks};
-pub(crate) use rows::{AuditTrail, Disconnected, NodeList, OpenSessions, ServerStatus};
+pub(crate) use rows::{AuditTrail, Disconnected, Draining, NodeList, OpenSessions, ServerStatus};
 
 pub(crate) use check::run as check;
 
@@ -15,6 +15,7 @@ use crate::{
     args::{AdminSocket, ServeCommand},
     environment::Environment,
     exit::Exit,
+    limits::DRAIN_STEP,
     options::Directories,
     table::Table,
 };
@@ -24,7 +25,7 @@ use jiff::Timestamp;
 use rows::ConnectionRow;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::{fmt::Write as _, path::PathBuf, sync::Arc};
+use std::{fmt::Write as _, path::PathBuf, sync::Arc, time::Duration};
 use system::{AbsPath, System};
 
 /// What the commands work with.
@@ -51,6 +52,7 @@ pub(crate) async fn run(place: AdminPlace<'_>, command: ServeCommand) -> Result<
             };
             place.disconnect(&params, &socket).await
         }
+        ServeCommand::Drain { wait, socket } => place.drain(wait, &socket).await,
         ServeCommand::Nodes(socket) => place.nodes(&socket).await,
         ServeCommand::Audit { since, user, store } => audit::show(&place, since, user, store).await,
         ServeCommand::Check(_) => unreachable!("the check needs the settings, and runs on its own"),
@@ -181,6 +183,39 @@ impl AdminPlace<'_> {
             .map(|row| format!("{} of {} is closed\n", row.connection, user(Some(&row.tenant), &row.user)));
         let text = lines.collect::<String>();
         self.console.print(Answer::new(closed, text))
+    }
+
+    async fn drain(&self, wait: bool, socket: &AdminSocket) -> Result<Exit> {
+        let mut draining: Draining = self.ask(socket, "drain", Some(&json!({}))).await?;
+        if wait {
+            let place = self.socket(socket);
+            let ended = async {
+                // Another server may listen at the same place by then.
+                while ask(&place, "status", None).await.is_ok_and(|status| status["pid"] == draining.pid) {
+                    tokio::time::sleep(DRAIN_STEP).await;
+                }
+            };
+            let most = Duration::from_secs(draining.at_most_seconds);
+            draining.ended = tokio::time::timeout(most, ended).await.is_ok();
+        }
+        let sessions = format!(
+            "{} connections, {} open sessions and {} running turns",
+            draining.connections, draining.open_sessions, draining.running_turns
+        );
+        let turns = match draining.other_nodes {
+            0 => "there is no other node: running turns are cancelled".to_owned(),
+            1 => "its sessions go on at 1 other node".to_owned(),
+            nodes => format!("its sessions go on at {nodes} other nodes"),
+        };
+        let end = match (draining.ended, wait) {
+            (true, _) => "it has ended".to_owned(),
+            (false, true) => "it has not ended in time".to_owned(),
+            (false, false) => format!("it ends within {} s", draining.at_most_seconds),
+        };
+        let text = format!("process {} had {sessions}\n{turns}\n{end}\n", draining.pid);
+        let is_late = wait && !draining.ended;
+        let exit = self.console.print(Answer::new(draining, text))?;
+        Ok(if is_late { Exit::Error } else { exit })
     }
 
     async fn nodes(&self, socket: &AdminSocket) -> Result<Exit> {

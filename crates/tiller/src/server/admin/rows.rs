@@ -104,6 +104,26 @@ pub(crate) struct Disconnected {
     pub(in crate::server) disconnected: Vec<ConnectionRow>,
 }
 
+/// What a server that stops does with its work.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Draining {
+    /// Its process.
+    pub(in crate::server) pid: u32,
+    /// The number of other nodes that its sessions go on at; without any, running turns are
+    /// cancelled.
+    pub(in crate::server) other_nodes: usize,
+    /// The number of sessions that were open.
+    pub(in crate::server) open_sessions: usize,
+    /// The number of turns that ran.
+    pub(in crate::server) running_turns: usize,
+    /// The number of connections that were open.
+    pub(in crate::server) connections: usize,
+    /// The longest time until the server ends, in seconds.
+    pub(in crate::server) at_most_seconds: u64,
+    /// Whether the server has ended.
+    pub(in crate::server) ended: bool,
+}
+
 /// The processes that share the store.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct NodeList {

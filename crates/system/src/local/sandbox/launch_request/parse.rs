@@ -56,6 +56,7 @@ impl LaunchRequest {
             namespaces: false,
             processes: false,
             confirm: false,
+            timed: false,
             command: LaunchCommand {
                 words: Vec::new(),
                 cwd: AbsPath::new("/")?,
@@ -82,6 +83,7 @@ impl LaunchRequest {
                     "namespaces" => request.namespaces = true,
                     "processes" => request.processes = true,
                     "confirm" => request.confirm = true,
+                    "timed" => request.timed = true,
                     "piped" => request.command.piped = true,
                     "hiding" => request.command.hidden_variables = Some(HiddenVariables::default()),
                     "ordinary" => {
@@ -170,6 +172,7 @@ mod tests {
             namespaces: true,
             processes: false,
             confirm: true,
+            timed: true,
             command: LaunchCommand {
                 words: ["sh", "-c", "level=off", "--", ""].map(str::to_owned).to_vec(),
                 cwd: path("/w"),
