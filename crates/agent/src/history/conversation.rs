@@ -6,8 +6,8 @@
 
 use crate::{
     Briefing, CompactionId, CompactionStep, Content, Goal, GoalStatus, History, MessageId, ModelResponse,
-    Prefix, SessionEvent, StopReason, Task, ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage,
-    UsageUpdate, apply_to_goal,
+    Prefix, SessionEvent, StopReason, Task, ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd,
+    TurnId, Usage, UsageUpdate, apply_to_goal,
     event::PROCESS_ENDED,
     event::prefix::{Known, SharedPrefixes},
     goal,
@@ -367,7 +367,8 @@ impl Conversation {
     pub(crate) fn repairs_to_go_on(&self) -> Vec<SessionEvent> {
         let calls = self.open_calls().into_iter().map(SessionEvent::ToolCall);
         let end = TurnEnd::Stopped(StopReason::Suspended);
-        let ended = self.turn.iter().map(|turn| SessionEvent::TurnEnded { turn: turn.clone(), end: end.clone() });
+        let ended =
+            self.turn.iter().map(|turn| SessionEvent::TurnEnded { turn: turn.clone(), end: end.clone() });
         calls.chain(ended).collect()
     }
 

@@ -3,7 +3,8 @@
 use crate::{Briefing, SessionEvent, history::conversation::INTERRUPTED};
 
 /// The beginning of the message.
-const BEGINNING: &str = "The process that ran this turn ended in the middle of it, and another process goes on with the turn.";
+const BEGINNING: &str =
+    "The process that ran this turn ended in the middle of it, and another process goes on with the turn.";
 
 /// Returns the message to the model. `missing` are the events that end what the dead process left
 /// open: the calls that it interrupted are named.

@@ -1,10 +1,10 @@
 //! The handle through which clients send messages to a session's task.
 
 use crate::{
-    Briefing, Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models, NotAdmitted,
-    PermissionMode, PromptId, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions,
-    SessionEvent, SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StopReason, StoreError,
-    SubagentAccess, Surface, SwarmState, TurnError,
+    Briefing, Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models,
+    NotAdmitted, PermissionMode, PromptId, PromptOutcome, RewindError, RewindReport, RewindTarget,
+    RuntimeOptions, SessionEvent, SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StopReason,
+    StoreError, SubagentAccess, Surface, SwarmState, TurnError,
     client::watchers::Watchers,
     input::commands,
     log::Notified,

@@ -1,9 +1,9 @@
 //! The messages of a session's task, and its queued prompts.
 
 use crate::{
-    Briefing, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, PermissionMode, PromptId, PromptOutcome,
-    RewindError, RewindReport, RewindTarget, SessionEvent, Severity, StopReason, StoreError, TurnEnd,
-    TurnError, event::PROCESS_ENDED, history::prompts::SettledPrompt, log::SessionLog,
+    Briefing, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, PermissionMode, PromptId,
+    PromptOutcome, RewindError, RewindReport, RewindTarget, SessionEvent, Severity, StopReason, StoreError,
+    TurnEnd, TurnError, event::PROCESS_ENDED, history::prompts::SettledPrompt, log::SessionLog,
 };
 use system::AbsPath;
 use tokio::sync::oneshot;

@@ -2,8 +2,8 @@
 
 use super::Turn;
 use crate::{
-    Briefing, Content, GoalError, HookEvent, MessageId, Phase, PromptId, SessionEvent, SessionState, Severity,
-    StopReason, TurnError, TurnId,
+    Briefing, Content, GoalError, HookEvent, MessageId, Phase, PromptId, SessionEvent, SessionState,
+    Severity, StopReason, TurnError, TurnId,
     input::{
         attachments,
         commands::{self, Action, GoalCommand},

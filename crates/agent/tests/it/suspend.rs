@@ -1,10 +1,11 @@
 //! A session is suspended here, and goes on in another process.
 
-use crate::stage::{Setting, Stage, stage};
 use crate::operator::{Defaults, Limits};
+use crate::stage::{Setting, Stage, stage};
 use agent::{
     Content, CreateSession, Message, OpenSession, PermissionMode, PromptId, Runtime, RuntimeOptions,
-    SessionEvent, SessionHandle, StopReason, Surface, TakenOver, ToolProviders, ToolStatus, TurnEnd, TurnError,
+    SessionEvent, SessionHandle, StopReason, Surface, TakenOver, ToolProviders, ToolStatus, TurnEnd,
+    TurnError,
     fake::{FakeClient, FakeModel, FakeModels, Reply},
 };
 use futures::FutureExt as _;
@@ -171,7 +172,13 @@ async fn what_a_dead_process_left_is_given_back_unless_its_turn_goes_on() {
     let model = FakeModel::new([]);
     let runtime = |limits| {
         let models = Arc::new(FakeModels(model.clone()));
-        Runtime::operated(stage.store.clone(), models, Arc::new(Defaults), ToolProviders::default(), Some(limits))
+        Runtime::operated(
+            stage.store.clone(),
+            models,
+            Arc::new(Defaults),
+            ToolProviders::default(),
+            Some(limits),
+        )
     };
     let goes_on = runtime(Limits::after_death());
     assert_eq!(goes_on.settle_orphan(stage.session.id()).await.unwrap(), Some(AbsPath::new("/w").unwrap()));

@@ -10,9 +10,7 @@ use crate::{
     },
     load::Load,
 };
-use agent::{
-    Models, NotAdmitted, Operator, OperatorLimit, Owner, Place, SessionId, SessionStore, TakenOver,
-};
+use agent::{Models, NotAdmitted, Operator, OperatorLimit, Owner, Place, SessionId, SessionStore, TakenOver};
 use async_trait::async_trait;
 use fair::Places;
 use models::ServedModels;

@@ -25,7 +25,9 @@ impl Node {
     /// If the settings are incomplete, the database cannot be shared, or the listener cannot be
     /// bound.
     pub(super) async fn bind(settings: &NodeSettings, nodes: Option<Arc<dyn Nodes>>) -> Result<Option<Self>> {
-        let NodeSettings { listen: Some(listen), address, cert, key, ca, .. } = settings else { return Ok(None) };
+        let NodeSettings { listen: Some(listen), address, cert, key, ca, .. } = settings else {
+            return Ok(None);
+        };
         let Some(nodes) = nodes else {
             return Err(refuse(
                 "--node-listen: only nodes of a PostgreSQL database work together; pass --store postgres://…"

@@ -2,8 +2,8 @@
 
 use super::{
     admin::rows::{
-        ConnectionRow, Disconnected, Draining, ExpiringToken, Load, NodeList, NodeRow, OpenSession, OpenSessions,
-        ServerStatus,
+        ConnectionRow, Disconnected, Draining, ExpiringToken, Load, NodeList, NodeRow, OpenSession,
+        OpenSessions, ServerStatus,
     },
     departure::Departing,
     users::Users,

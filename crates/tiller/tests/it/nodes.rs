@@ -242,7 +242,8 @@ fn after_the_death_of_its_node_a_turn_goes_on_and_its_prompt_is_answered_if_the_
     let (mut at_a, mut at_b) = (cluster.client(&a), cluster.client(&b));
     let [watched, alone] = [(); 2].map(|()| cluster.create(&mut at_a));
     at_b.request("session/load", cluster.load(&watched)).unwrap();
-    let interrupted = |mark: &str| format!("run `echo {mark} >> {mark}; sleep 300`, then run `echo then-{mark} >> {mark}`");
+    let interrupted =
+        |mark: &str| format!("run `echo {mark} >> {mark}; sleep 300`, then run `echo then-{mark} >> {mark}`");
     at_a.start("session/prompt", prompt(&alone, &interrupted("alone")));
     let open = at_b.start("session/prompt", prompt(&watched, &interrupted("watched")));
     cluster.until_line("alone");
