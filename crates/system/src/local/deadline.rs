@@ -2,7 +2,7 @@
 //!
 //! The deadline is in memory that the supervisors of all commands share. So it is extended for all
 //! of them at once, and they end their commands by themselves when this process no longer extends
-//! it: because it hangs, is stopped, or has lost whoever granted it the time.
+//! it: because it hangs, is stopped, or does not reach what grants it the time.
 
 use std::io;
 

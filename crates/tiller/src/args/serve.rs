@@ -102,8 +102,8 @@ pub(crate) enum ServeCommand {
     },
     /// Stop the server as SIGTERM does: its sessions go on at other nodes, if there are any.
     ///
-    /// It takes no new connections from now on. Turns stop between two requests to a model and go on
-    /// at another node; without one they are cancelled. The command does not wait for the end.
+    /// It takes no new connections from now on. Turns stop between two requests to a model and go
+    /// on at another node; without one they are cancelled. The command does not wait for the end.
     Drain {
         /// Wait until the server has ended.
         #[arg(long)]

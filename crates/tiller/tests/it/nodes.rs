@@ -252,7 +252,7 @@ fn after_the_death_of_its_node_a_turn_goes_on_and_its_prompt_is_answered_if_the_
     drop(a);
     let answer = at_b.until(|message| message["id"] == open && message.get("method").is_none());
     assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
-    // Nobody has opened this one: the node that lives goes on with it by itself.
+    // No client has opened this one: the node that lives goes on with it by itself.
     let begun = Instant::now();
     while cluster.audited("taken_over").len() < 2 {
         assert!(begun.elapsed() < Duration::from_secs(60), "the turn without a client does not go on");
