@@ -307,8 +307,8 @@ async fn of_the_folders_of_all_users_a_command_sees_its_own_only() {
     let users = stage.home.join("users");
     for file in ["ada/mine", "bob/CANARY"] {
         let file = users.join(file);
-        std::fs::create_dir_all(file.parent().unwrap().as_std()).unwrap();
-        std::fs::write(file.as_std(), file.as_str()).unwrap();
+        fs::create_dir_all(file.parent().unwrap().as_std()).unwrap();
+        fs::write(file.as_std(), file.as_str()).unwrap();
     }
     stage.sandbox.secret.sealed = vec![users.clone()];
     stage.sandbox.writable.roots = vec![users.join("ada"), stage.project.clone()];
@@ -321,7 +321,7 @@ async fn of_the_folders_of_all_users_a_command_sees_its_own_only() {
         assert!(!output.lines().any(|line| line == "bob"), "not even its name: {output}");
     }
     assert!(!users.join("eve").as_std().exists(), "{output}");
-    assert_eq!(std::fs::read_to_string(users.join("ada/new").as_std()).unwrap(), "new\n");
+    assert_eq!(fs::read_to_string(users.join("ada/new").as_std()).unwrap(), "new\n");
     stage.sandbox.level = system::SandboxLevel::ReadOnly;
     let (output, _) = stage.run("cat $HOME/users/ada/mine; echo x > $HOME/users/ada/x").await.unwrap();
     assert!(output.contains("users/ada/mine") && !users.join("ada/x").as_std().exists(), "{output}");

@@ -69,6 +69,7 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<SecretStatus>("secrets status"),
     described::<admin::ServerStatus>("serve status"),
     described::<admin::OpenSessions>("serve sessions"),
+    described::<admin::ExportedSession>("serve export"),
     described::<admin::Disconnected>("serve disconnect"),
     described::<admin::Draining>("serve drain"),
     described::<admin::NodeList>("serve nodes"),

@@ -21,6 +21,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("tiller serve status", &["tiller serve status", "tiller serve status --json"]),
     ("tiller serve sessions", &["tiller serve sessions --user ada"]),
+    ("tiller serve export", &["tiller serve export SESSION", "tiller serve export SESSION > session.md"]),
     (
         "tiller serve disconnect",
         &["tiller serve disconnect CONNECTION", "tiller serve disconnect --user ada"],

@@ -84,6 +84,14 @@ pub(crate) enum ServeCommand {
         #[command(flatten)]
         socket: AdminSocket,
     },
+    /// Print the conversation of a session, of whichever user; the audit records it.
+    Export {
+        /// The id of the session.
+        #[arg(value_name = "SESSION")]
+        session: String,
+        #[command(flatten)]
+        socket: AdminSocket,
+    },
     /// Close a connection, or all of a user.
     ///
     /// A client may connect again, unless its token is revoked. Running turns go on.

@@ -2,8 +2,8 @@
 
 use super::{
     admin::rows::{
-        ConnectionRow, Disconnected, Draining, ExpiringToken, Load, NodeList, NodeRow, OpenSession,
-        OpenSessions, ServerStatus,
+        ConnectionRow, Disconnected, Draining, ExpiringToken, ExportedSession, Load, NodeList, NodeRow,
+        OpenSession, OpenSessions, ServerStatus,
     },
     departure::Departing,
     users::Users,
@@ -14,7 +14,10 @@ use ::serve::{
     admin::{AdminRequest, Administration, ConnectionInfo, Node, Selection},
     auth::{TokenStore, wall_clock},
 };
-use agent::SessionHandle;
+use agent::{
+    SessionHandle, SessionId, StoreError,
+    principal::{Operation, may},
+};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -39,6 +42,7 @@ impl Administration for Steward {
             ("status", false) => object(self.status(node).await),
             ("sessions", false) => object(self.sessions()),
             ("nodes", false) => object(self.nodes(node).await?),
+            ("export", true) => object(self.export(&request).await?),
             ("drain", true) => object(self.drain(node).await),
             ("disconnect", true) => object(disconnect(node, &request.params)?),
             _ => Err(request.unknown()),
@@ -90,6 +94,25 @@ impl Steward {
         };
         self.departing.begin();
         draining
+    }
+
+    /// Returns the conversation of a session. The server has recorded the request in the audit.
+    async fn export(&self, request: &AdminRequest) -> Result<ExportedSession, Problem> {
+        let id = request.params["session"].as_str().ok_or_else(|| AdminRequest::invalid("name a session"))?;
+        let session = SessionId::from(id);
+        let unknown = || Problem::not_found("there is no such session");
+        let owner = self.users.owner_of(&session).await.map_err(|error| match error {
+            StoreError::NotFound(_) => unknown(),
+            error => unavailable(&error),
+        })?;
+        // The sessions of the command line are those of the account that administrators act as.
+        if owner.is_some() && !may(&request.principal, owner.as_ref(), Operation::Read).is_allowed() {
+            return Err(unknown());
+        }
+        let markdown = self.users.exported(owner.as_ref(), &session).await;
+        let markdown = markdown.map_err(|error| unavailable(&format!("{error:#}")))?;
+        let (tenant, user) = owner.map_or((None, None), |owner| (Some(owner.tenant), Some(owner.user)));
+        Ok(ExportedSession { session_id: id.to_owned(), tenant, user, markdown })
     }
 
     fn sessions(&self) -> OpenSessions {

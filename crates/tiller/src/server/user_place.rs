@@ -33,7 +33,7 @@ impl UserPlace {
         let Place { settings, options, environment, cwd, .. } = server;
         let folder = user_folder(options, owner)?;
         let base =
-            options.directories.data.join("users").join(&name_of(&owner.tenant)).join(&name_of(&owner.user));
+            options.directories.data.join("users").join(name_of(&owner.tenant)).join(name_of(&owner.user));
         if let Some(folder) = &folder {
             let own = &folder.own;
             system::create_private_directory(own)
@@ -100,7 +100,7 @@ fn all_folders(options: &Options) -> Result<Option<AbsPath>> {
 
 fn user_folder(options: &Options, owner: &Owner) -> Result<Option<UserFolder>> {
     let folder = |all: AbsPath| {
-        let own = all.join(&name_of(&owner.tenant)).join(&name_of(&owner.user));
+        let own = all.join(name_of(&owner.tenant)).join(name_of(&owner.user));
         UserFolder { own, all }
     };
     Ok(all_folders(options)?.map(folder))

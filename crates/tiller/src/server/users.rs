@@ -6,13 +6,15 @@ use crate::{
     environment::Environment,
     extensions::Extensions,
     options::{Options, Tools},
+    redacting_writer::RedactingWriter,
     services::Services,
+    sessions::transfer,
     settings::Settings,
     wiring::{self, App},
 };
 use ::serve::{Abandoned, Operators, auth::Source};
 use acp::{AcpOptions, ClientTools};
-use agent::{Owner, Principal, Runtime, SessionHandle, SessionId, SessionStore, scoped};
+use agent::{Owner, Principal, Runtime, SessionHandle, SessionId, SessionStore, StoreError, scoped};
 use anyhow::Result;
 use std::{
     collections::HashMap,
@@ -78,6 +80,25 @@ impl Users {
         }
         let user = self.open_user(owner.as_ref()).await?;
         Ok(self.open().entry(owner).or_insert_with(|| Arc::new(user)).clone())
+    }
+
+    /// Returns whose a stored session is; `None` if it belongs to the user who runs the server.
+    ///
+    /// # Errors
+    /// If there is no such session, or the store cannot be read.
+    pub(super) async fn owner_of(&self, session: &SessionId) -> Result<Option<Owner>, StoreError> {
+        Ok(self.store.get(session).await?.listing.owner)
+    }
+
+    /// Returns the conversation of a user's session as Markdown, without secrets.
+    pub(super) async fn exported(&self, owner: Option<&Owner>, session: &SessionId) -> Result<String> {
+        let (principal, source) = acting_for(owner);
+        let user = self.of(&principal, source).await?;
+        let mut text = Vec::new();
+        let redactor = self.place.environment.redactor().clone();
+        transfer::as_markdown(user.runtime(), session, &mut RedactingWriter::new(&mut text, redactor))
+            .await?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// Returns how long a session with neither a client nor a turn stays open.

@@ -61,6 +61,13 @@ fn an_administrator_sees_who_is_there_and_closes_a_connection_that_is_opened_ane
     assert_eq!(only["sessions"].as_array().unwrap().len(), 1);
     assert_eq!(ask(&home, &["nodes"])["nodes"][0]["pid"], status["pid"]);
 
+    let session = only["sessions"][0]["session_id"].as_str().unwrap().to_owned();
+    let exported = ask(&home, &["export", &session]);
+    assert_eq!(exported["user"], "ada");
+    assert!(exported["markdown"].as_str().unwrap().contains("replace one with two"), "{exported}");
+    let unknown = home.run(&["serve", "export", "01990000-0000-7000-8000-000000000000"]);
+    assert_eq!(unknown.status.code(), Some(1), "{}", stderr(&unknown));
+
     let closed = ask(&home, &["disconnect", "--user", "ada"]);
     assert_eq!(closed["disconnected"][0]["connection"], json!(before));
     // The turn went on without its client; a new connection is asked the same question.
@@ -76,7 +83,8 @@ fn an_administrator_sees_who_is_there_and_closes_a_connection_that_is_opened_ane
     let audit = ask(&home, &["audit", "--since", "1h"]);
     let records: Vec<_> = audit["records"].as_array().unwrap().iter().collect();
     let done: Vec<_> = records.iter().filter(|record| record["what"] == "administered").collect();
-    assert_eq!(done[0]["about"], "disconnect user=ada");
+    assert_eq!(done[0]["about"], format!("export session={session}"));
+    assert_eq!(done[2]["about"], "disconnect user=ada");
     let of_ada = ask(&home, &["audit", "--user", "ada"]);
     let whats: Vec<_> = of_ada["records"].as_array().unwrap().iter().map(|record| &record["what"]).collect();
     assert_eq!(whats, ["authenticated", "authenticated"]);

@@ -108,6 +108,7 @@ const LINES: &[Line] = &[
     line("secrets unset tools.web.brave", "secrets unset"),
     line("serve status", "serve status"),
     line("serve sessions --user ada", "serve sessions"),
+    line("serve export SESSION", "serve export"),
     line("serve disconnect --user ada", "serve disconnect"),
     line("serve drain", "serve drain"),
     line("serve nodes", "serve nodes"),

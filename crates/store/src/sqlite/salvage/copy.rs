@@ -99,9 +99,7 @@ fn kind_of(row: &Row, columns: usize) -> Option<FileState<'_>> {
                 Integer(_),
                 // The user of a server, in rows since memories have owners.
                 owner @ ..,
-            ] if matches!(owner, [] | [Null | Text(_), Null | Text(_)]) => {
-                Some(FileState::Memory(*id, values))
-            }
+            ] if is_owner(owner) => Some(FileState::Memory(*id, values)),
             _ => None,
         },
         Row::Keyed(values) => match values.as_slice() {
@@ -130,6 +128,11 @@ fn readable(event: &[Value]) -> Vec<Value> {
         *damaged = Text("its text is not valid UTF-8".to_owned());
     }
     event
+}
+
+/// Whether the last values of a memory are its tenant and its user, or missing as in old rows.
+fn is_owner(values: &[Value]) -> bool {
+    matches!(values, [] | [Null | Text(_), Null | Text(_)])
 }
 
 /// Adds a row, unless it exists already or violates a constraint.

@@ -5,7 +5,9 @@ mod check;
 pub(super) mod rows;
 
 pub(crate) use check::{Checked, ServerChecks};
-pub(crate) use rows::{AuditTrail, Disconnected, Draining, NodeList, OpenSessions, ServerStatus};
+pub(crate) use rows::{
+    AuditTrail, Disconnected, Draining, ExportedSession, NodeList, OpenSessions, ServerStatus,
+};
 
 pub(crate) use check::run as check;
 
@@ -44,6 +46,7 @@ pub(crate) async fn run(place: AdminPlace<'_>, command: ServeCommand) -> Result<
     match command {
         ServeCommand::Status(socket) => place.status(&socket).await,
         ServeCommand::Sessions { user, socket } => place.sessions(user.as_deref(), &socket).await,
+        ServeCommand::Export { session, socket } => place.export(&session, &socket).await,
         ServeCommand::Disconnect { connection, user, tenant, socket } => {
             let params = match (connection, user, tenant) {
                 (Some(connection), ..) => json!({ "connection": connection }),
@@ -166,6 +169,13 @@ impl AdminPlace<'_> {
             false => table.text(),
         };
         self.console.print(Answer::new(open, text))
+    }
+
+    async fn export(&self, session: &str, socket: &AdminSocket) -> Result<Exit> {
+        let params = json!({ "session": session });
+        let exported: ExportedSession = self.ask(socket, "export", Some(&params)).await?;
+        let text = exported.markdown.clone();
+        self.console.print(Answer::new(exported, text))
     }
 
     async fn disconnect(&self, params: &Value, socket: &AdminSocket) -> Result<Exit> {

@@ -104,6 +104,19 @@ pub(crate) struct Disconnected {
     pub(in crate::server) disconnected: Vec<ConnectionRow>,
 }
 
+/// A session of a user, as an administrator reads it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ExportedSession {
+    /// Its id.
+    pub(in crate::server) session_id: String,
+    /// The tenant of its user; null if it belongs to the account that runs the server.
+    pub(in crate::server) tenant: Option<String>,
+    /// Its user.
+    pub(in crate::server) user: Option<String>,
+    /// The conversation as Markdown, without secrets.
+    pub(in crate::server) markdown: String,
+}
+
 /// What a server that stops does with its work.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Draining {
