@@ -11,21 +11,25 @@ const LONG: &[(&str, &str)] = &[
     ("TILLER_LOAD", "60"),
     ("TILLER_LOAD_P99", "50"),
     ("TILLER_ABANDONED", "10000"),
+    ("TILLER_CHAOS_STOPPED", "40"),
+    ("TILLER_LEASES", "1000000"),
     ("TILLER_REQUIRE_POSTGRES", "1"),
 ];
 
 /// Runs the tests of `serve`, of the database, and of the nodes, and shows their output.
 pub(crate) fn run() -> Result<()> {
-    for (package, profile, tests) in [
-        ("serve", "dev", ""),
-        ("store", "dev", "postgres::"),
-        ("tiller", "dev", "nodes::"),
-        ("tiller", "dev", "chaos::"),
+    const OUTSIDE: &[&str] = &["--test", "it"];
+    for (package, profile, target, tests) in [
+        ("serve", "dev", OUTSIDE, ""),
+        ("store", "dev", &["--lib"], "postgres::life"),
+        ("store", "dev", OUTSIDE, "postgres::"),
+        ("tiller", "dev", OUTSIDE, "nodes::"),
+        ("tiller", "dev", OUTSIDE, "chaos::"),
         // Times are those of the optimized program.
-        ("tiller", "release", "load::"),
+        ("tiller", "release", OUTSIDE, "load::"),
     ] {
         let mut command = command("cargo");
-        command.args(["test", "--locked", "--package", package, "--profile", profile, "--test", "it"]);
+        command.args(["test", "--locked", "--package", package, "--profile", profile]).args(target);
         // One after the other: times are measured.
         command.args(["--", "--nocapture", "--test-threads=1", tests]);
         command.envs(LONG.iter().copied());

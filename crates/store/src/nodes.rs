@@ -3,6 +3,10 @@
 use agent::{Owner, SessionId, StoreError};
 use async_trait::async_trait;
 
+/// The name of folders that are those of any node: sessions that are created there belong to no
+/// folders, and those of any folders are used there.
+pub const ANY_FOLDERS: &str = "any";
+
 /// The nodes that share a database, as one of them sees the others.
 #[async_trait]
 pub trait Nodes: Send + Sync {
@@ -13,13 +17,18 @@ pub trait Nodes: Send + Sync {
     /// that drains gets no further sessions.
     async fn announce(&self, address: Option<String>, is_draining: bool) -> Result<(), StoreError>;
 
+    /// Gives the folders of this node a name, before it takes sessions. Nodes that share a file
+    /// system have the same one; without a name it is that of the machine. Only the first call has
+    /// an effect.
+    fn set_folders(&self, name: String);
+
     /// Calls `renewed` now and whenever this node's life was extended: with the time until when its
     /// leases are certainly its own, in milliseconds since the boot, those asleep included. It must
     /// not block. Only the first call has an effect.
     fn on_renewal(&self, renewed: Box<dyn Fn(u64) + Send + Sync>);
 
-    /// Returns the other nodes that are alive, have an address and do not drain; the one that holds
-    /// the fewest sessions first.
+    /// Returns the other nodes that are alive, have an address, do not drain and have the same
+    /// folders as this one; the one that holds the fewest sessions first.
     async fn others(&self) -> Result<Vec<Peer>, StoreError>;
 
     /// Returns the ids of all nodes that are alive.
@@ -28,7 +37,8 @@ pub trait Nodes: Send + Sync {
     /// Returns who holds a session of a user (`None`: the user of the machine).
     async fn holder(&self, owner: Option<&Owner>, session: &SessionId) -> Result<NodeHolder, StoreError>;
 
-    /// Returns sessions whose holder died while it held them, at most so many.
+    /// Returns sessions of this node's folders whose holder died while it held them, at most so
+    /// many.
     async fn orphans(&self, at_most: usize) -> Result<Vec<Orphan>, StoreError>;
 }
 
@@ -50,6 +60,8 @@ pub enum NodeHolder {
     Here,
     /// Another node that is alive.
     Other(Peer),
+    /// No node; but the session's folders are those of another node, and not of this one.
+    FreeAt(Peer),
 }
 
 /// A session whose holder died.

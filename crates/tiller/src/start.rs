@@ -383,6 +383,7 @@ fn apply(place: ServePlace, options: &mut Options, cwd: &AbsPath) -> Option<Stor
     nodes.cert = node.node_cert.map(text).or(nodes.cert.take());
     nodes.key = node.node_key.map(text).or(nodes.key.take());
     nodes.ca = node.node_ca.map(text).or(nodes.ca.take());
+    nodes.folders = node.node_folders.or(nodes.folders.take());
     store.store
 }
 

@@ -160,6 +160,8 @@ pub(crate) fn turn(error: &TurnError) -> Error {
         TurnError::QueueFull(waiting) => internal(error.to_string(), "queue_full")
             .data(json!({ "reason": "queue_full", "waiting": waiting })),
         TurnError::NotAdmitted(refused) => not_admitted(refused),
+        TurnError::FoldersElsewhere(folders) => internal(error.to_string(), "workspace_unavailable")
+            .data(json!({ "reason": "workspace_unavailable", "folders": folders })),
         TurnError::Closed => internal(error.to_string(), "closed"),
         TurnError::OwnerLost => internal(error.to_string(), "owner_lost"),
         TurnError::Earlier(_) => internal(error.to_string(), "turn_failed"),

@@ -85,6 +85,7 @@ impl ChildSessions for Children {
             settings: self.family.settings.clone(),
             settings_modes: SettingsModes::default(),
             child: Some(ChildOf { family: self.family.clone(), bound: child.bound, node: child.node }),
+            elsewhere: None,
             place: None,
         };
         let surface = Surface { client: child.client, system: surface.system };

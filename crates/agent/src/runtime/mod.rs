@@ -231,6 +231,7 @@ impl Runtime {
             settings_modes,
             child: None,
             place,
+            elsewhere: None,
         };
         Ok(self.start(begin, log, surface))
     }
@@ -340,7 +341,7 @@ impl Runtime {
                 return Err(error.into());
             }
         };
-        let Ready { last, additional_directories, last_turn, missing } = ready;
+        let Ready { last, additional_directories, last_turn, missing, elsewhere } = ready;
         let state = SessionState {
             permission_mode: tighter(record.controls.permission_mode, settings.seen().start.permission_mode),
             additional_directories,
@@ -350,7 +351,9 @@ impl Runtime {
         // The user may have chosen the stored modes, so they do not follow the settings.
         let settings_modes = SettingsModes::default();
         let cwd = record.cwd;
-        let begin = Begin { cwd, state, last, servers, settings, settings_modes, child: None, place };
+        let is_here = elsewhere.is_none();
+        let begin =
+            Begin { cwd, state, last, servers, settings, settings_modes, child: None, place, elsewhere };
         let handle = self.start(begin, log, surface);
         match (origin, last_turn) {
             // What a fork has of a turn is the past.
@@ -360,7 +363,7 @@ impl Runtime {
             (Origin::Own, LastTurn::CutOff { .. }) => self.taken_over(handle.id(), TakenOver::AfterDeath),
         }
         match last_turn {
-            LastTurn::Suspended if origin != Origin::Fork => handle.go_on(None),
+            LastTurn::Suspended if origin != Origin::Fork && is_here => handle.go_on(None),
             LastTurn::CutOff { goes_on: true } => handle.go_on(Some(death::briefing(&missing))),
             _ => {}
         }
@@ -622,6 +625,8 @@ struct Ready {
     last_turn: LastTurn,
     /// The events that ended what was left open.
     missing: Vec<SessionEvent>,
+    /// The name of its folders, if this process has others.
+    elsewhere: Option<String>,
 }
 
 /// A session that is opened from its log.
@@ -650,6 +655,8 @@ async fn ready(
     folders: Option<Vec<AbsPath>>,
     after_death: bool,
 ) -> Result<Ready, StoreError> {
+    let elsewhere = log.store().folders_elsewhere(log.session()).await?;
+    let after_death = after_death && elsewhere.is_none();
     let LogEnd { missing, last_turn } = log_end(log.store(), record, after_death).await?;
     // Even an empty append returns the number of the last event.
     let last = log.append(missing.clone()).await?;
@@ -660,7 +667,7 @@ async fn ready(
         }
         _ => record.additional_directories.clone(),
     };
-    Ok(Ready { last, additional_directories, last_turn, missing })
+    Ok(Ready { last, additional_directories, last_turn, missing, elsewhere })
 }
 
 /// Returns the stricter of two permission modes: a stored session never reopens with a looser mode

@@ -132,6 +132,7 @@ impl Known {
             TurnError::BadPrompt(_)
             | TurnError::QueueFull(_)
             | TurnError::NotAdmitted(_)
+            | TurnError::FoldersElsewhere(_)
             | TurnError::Closed
             | TurnError::Store(_),
         ) = &result

@@ -43,12 +43,15 @@ pub(super) struct Begin {
     pub(super) child: Option<ChildOf>,
     /// Counts the session among those that are open.
     pub(super) place: Option<Place>,
+    /// The name of its folders, if this process has others.
+    pub(super) elsewhere: Option<String>,
 }
 
 impl Runtime {
     /// Starts the task of a session.
     pub(super) fn start(self: &Arc<Self>, begin: Begin, log: LeasedLog, surface: Surface) -> SessionHandle {
-        let Begin { cwd, mut state, last, servers, settings, settings_modes, child, place } = begin;
+        let Begin { cwd, mut state, last, servers, settings, settings_modes, child, place, elsewhere } =
+            begin;
         let id = log.session().clone();
         let models = settings.models().unwrap_or_else(|| self.models.clone());
         let models = match &self.operator {
@@ -107,7 +110,8 @@ impl Runtime {
             settings_modes,
             bound.clone(),
         )
-        .operated(operator);
+        .operated(operator)
+        .elsewhere(elsewhere);
         let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders)
             .with_readable(readable);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());

@@ -2,7 +2,7 @@
 //! changes to the session.
 
 use crate::{
-    PromptOutcome, RewindError, SessionEvent, Severity, Shells, TurnError,
+    PromptOutcome, RewindError, SessionEvent, Severity, Shells, StoreError, TurnError,
     checkpoint::rewind,
     client::watchers::Watchers,
     files::checkout::checkout_around,
@@ -87,8 +87,12 @@ impl SessionTask {
                         self.session.reload_settings().await;
                         self.move_on();
                         let state = self.controls.state();
+                        let rewound = match self.controls.expect_folders() {
+                            Ok(()) => Box::pin(rewind(&self.session, &state, target)).await,
+                            Err(elsewhere) => Err(StoreError::Io(elsewhere.to_string()).into()),
+                        };
                         // The receiver may have been dropped.
-                        let _ = reply.send(Box::pin(rewind(&self.session, &state, target)).await);
+                        let _ = reply.send(rewound);
                         continue;
                     }
                     Some(Message::Goal(request)) => {
@@ -436,6 +440,8 @@ fn accepted(
     }
     let refused = if !closing.is_empty() {
         TurnError::Closed
+    } else if let Err(elsewhere) = controls.expect_folders() {
+        elsewhere
     } else if queued >= controls.settings().seen().limits.queued_prompts {
         TurnError::QueueFull(queued)
     } else {

@@ -2,7 +2,7 @@
 
 use crate::{
     Effort, Mode, Operator, PermissionMode, RuntimeOptions, SessionEvent, SessionState, SettingsNotice,
-    StoreError,
+    StoreError, TurnError,
     log::SessionLog,
     policy::Grants,
     session::{goal_requests::GoalRequests, steering::Steering, suspension::Suspension},
@@ -122,6 +122,8 @@ pub(crate) struct Controls {
     /// Notified when a prompt is queued behind the running turn.
     queued: Queue,
     operator: Option<Arc<dyn Operator>>,
+    /// The name of the session's folders, if this process has others.
+    elsewhere: Option<String>,
 }
 
 /// The prompts that wait for the running turn to end.
@@ -154,12 +156,23 @@ impl Controls {
             settings_modes: Mutex::new(settings_modes),
             running: Arc::default(),
             operator: None,
+            elsewhere: None,
         }
     }
 
     /// Lets an operator decide which prompts run.
     pub(crate) fn operated(self, operator: Option<Arc<dyn Operator>>) -> Self {
         Self { operator, ..self }
+    }
+
+    /// Notes the name of the session's folders, if this process has others.
+    pub(crate) fn elsewhere(self, elsewhere: Option<String>) -> Self {
+        Self { elsewhere, ..self }
+    }
+
+    /// Fails if this process has not got the session's folders: nothing of it runs here.
+    pub(crate) fn expect_folders(&self) -> Result<(), TurnError> {
+        self.elsewhere.clone().map_or(Ok(()), |folders| Err(TurnError::FoldersElsewhere(folders)))
     }
 
     /// Returns who decides which prompts run, if that is not left to the session.

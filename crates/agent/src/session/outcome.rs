@@ -47,6 +47,13 @@ pub enum TurnError {
     /// The operator of the runtime does not let the turn begin.
     #[error(transparent)]
     NotAdmitted(#[from] NotAdmitted),
+    /// The session works in the folders of another node, whose name this is.
+    #[error(
+        "this session works in the folders {0}, which are not on this node: it can be read here, and prompts need \
+         a node with these folders; close it and load it again once one runs, or give nodes that share a file \
+         system the same --node-folders"
+    )]
+    FoldersElsewhere(String),
     /// The session was closed while the prompt waited or ran.
     #[error("the session is closed")]
     Closed,

@@ -30,6 +30,12 @@ pub trait SessionStore: Send + Sync {
     /// Returns the session whose subagent a session belongs to; `None` for an ordinary session.
     async fn parent(&self, id: &SessionId) -> Result<Option<SessionId>, StoreError>;
 
+    /// Returns the name of the folders that a session works in, if this process has others: files of
+    /// one machine are not those of another.
+    async fn folders_elsewhere(&self, _id: &SessionId) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
     /// Acquires the lease of a session if it is free or its holder is gone. A live holder in
     /// another process is [`StoreError::Held`] unless `take_over` is set.
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError>;

@@ -65,6 +65,11 @@ impl SessionStore for ScopedStore {
         self.inner.parent(id).await
     }
 
+    async fn folders_elsewhere(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+        self.own(id).await?;
+        self.inner.folders_elsewhere(id).await
+    }
+
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         self.own(id).await?;
         self.inner.acquire(id, take_over).await

@@ -34,6 +34,10 @@ impl SessionStore for TimedStore {
         timed(self.0.parent(id)).await
     }
 
+    async fn folders_elsewhere(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+        timed(self.0.folders_elsewhere(id)).await
+    }
+
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         timed(self.0.acquire(id, take_over)).await
     }

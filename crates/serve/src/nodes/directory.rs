@@ -31,6 +31,8 @@ pub enum Holder {
     FreeOrHere,
     /// Another node.
     Other(NodeAddress),
+    /// No node; but the folders that it works in are those of this other one.
+    FreeAt(NodeAddress),
     /// A process that serves no nodes, by a description.
     Unreachable(String),
 }

@@ -120,7 +120,7 @@ impl HopDial {
         };
         self.is_held.store(matches!(holder, Holder::Unreachable(_)), Ordering::Relaxed);
         match holder {
-            Holder::Other(node) => Ok(Place::At(node)),
+            Holder::Other(node) | Holder::FreeAt(node) => Ok(Place::At(node)),
             Holder::FreeOrHere | Holder::Unreachable(_) if !self.hops.draining.is_cancelled() => {
                 Ok(Place::Here)
             }

@@ -83,6 +83,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_header_of_a_node_of_another_version_is_read_as_far_as_it_is_understood() {
+        let wire = r#"{"tenant":"t","user":"ada","credential":"c","scopes":["connect","fly"],"uid":7,"trace":{"id":1}}"#;
+        let value = HeaderValue::from_str(&URL_SAFE_NO_PAD.encode(wire)).unwrap();
+        let forwarded = Forwarded::of_headers(&HeaderMap::from_iter([(PRINCIPAL, value)])).unwrap();
+        assert_eq!((forwarded.principal.user.as_str(), forwarded.source), ("ada", Source::Unix(7)));
+        assert!(forwarded.principal.scopes.has(Scope::Connect));
+    }
+
+    #[test]
     fn a_user_and_their_place_survive_the_header() {
         let mut principal = Principal::local("ada \"ü\"\r\n");
         principal.scopes = [Scope::Connect, Scope::SessionApprove].into_iter().collect();

@@ -13,6 +13,7 @@ mod connections;
 mod failure;
 mod lease;
 mod leases;
+mod life;
 mod memories;
 mod migrate;
 mod node;
@@ -26,7 +27,7 @@ mod transaction;
 mod words;
 mod write;
 
-use crate::nodes::Nodes;
+use crate::nodes::{ANY_FOLDERS, Nodes};
 use crate::{
     Holder,
     changes::Prepared,
@@ -205,6 +206,14 @@ impl SessionStore for PostgresStore {
         let transaction = self.begin().await?;
         let parent = read::parent(&transaction, id).await;
         read(transaction, parent).await
+    }
+
+    async fn folders_elsewhere(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+        let transaction = self.begin().await?;
+        let folders = read::folders(&transaction, id).await;
+        let own = self.shared.node.folders();
+        let folders = read(transaction, folders).await?.filter(|(folders, _)| *folders != own);
+        Ok(folders.filter(|_| own != ANY_FOLDERS).map(|(folders, host)| format!("{folders} (of {host})")))
     }
 
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {

@@ -1,10 +1,14 @@
 //! The node: this process as a holder of leases. A thread of its own extends its life, so that
 //! neither a busy runtime nor a busy pool costs it its leases.
 
-use super::{address::Address, failure::failed, migrate};
-use crate::limits::{
-    FAREWELL_WAIT, HEARTBEAT, HEARTBEAT_WAIT, LIFE_STEP, NODE_LIFE, NODE_SELF_LIFE, POSTGRES_RECONNECT,
+use super::{
+    address::Address,
+    failure::failed,
+    life::{self, Certainty},
+    migrate,
 };
+use crate::Machine;
+use crate::limits::{FAREWELL_WAIT, HEARTBEAT, HEARTBEAT_WAIT, LIFE_STEP, POSTGRES_RECONNECT};
 use agent::StoreError;
 use rustix::time::{ClockId, clock_gettime};
 use std::{
@@ -35,11 +39,19 @@ struct Shared {
     live_until: AtomicU64,
     /// Where other nodes reach it, and whether it drains.
     announced: Mutex<(Option<String>, bool)>,
+    /// The name of the folders that it has, if that was given.
+    folders: OnceLock<String>,
     /// Called with `live_until` whenever that changes.
     renewed: OnceLock<Box<dyn Fn(u64) + Send + Sync>>,
 }
 
 impl Shared {
+    fn folders(&self) -> String {
+        let machine = Machine::here();
+        let own = || machine.marks.last().unwrap_or(&machine.host).clone();
+        self.folders.get().cloned().unwrap_or_else(own)
+    }
+
     fn extend(&self, live_until: u64) {
         self.live_until.store(live_until, Ordering::Release);
         if let Some(renewed) = self.renewed.get() {
@@ -63,7 +75,14 @@ impl Node {
         let (stop, stopped) = oneshot::channel();
         let (leaving, left) = mpsc::channel();
         let (joined, first) = oneshot::channel();
-        let beats = Beats { id, address, about, shared: Arc::clone(&shared), client: None };
+        let beats = Beats {
+            id,
+            address,
+            about,
+            shared: Arc::clone(&shared),
+            client: None,
+            certainty: Certainty::default(),
+        };
         std::thread::Builder::new()
             .name("store-heartbeat".to_owned())
             .spawn(move || {
@@ -91,6 +110,17 @@ impl Node {
         *self.shared.announced.lock().unwrap_or_else(PoisonError::into_inner) = (address, is_draining);
     }
 
+    /// Gives the folders of this node a name.
+    pub(super) fn set_folders(&self, name: String) {
+        // It is given once, when the server begins.
+        let _ = self.shared.folders.set(name);
+    }
+
+    /// Returns the name of the folders of this node: this machine's, unless it was given.
+    pub(super) fn folders(&self) -> String {
+        self.shared.folders()
+    }
+
     /// Sets what is called whenever the node's life is extended, and calls it.
     pub(super) fn on_renewal(&self, renewed: Box<dyn Fn(u64) + Send + Sync>) {
         let renewed = self.shared.renewed.get_or_init(|| renewed);
@@ -112,7 +142,7 @@ impl Node {
     /// Whether no other node can have taken a lease of this one without a takeover: the last
     /// heartbeat that arrived was sent recently enough. The clock counts the time asleep.
     pub(super) fn is_live(&self) -> bool {
-        since_boot() < self.shared.live_until.load(Ordering::Acquire)
+        life::is_certain(since_boot(), self.shared.live_until.load(Ordering::Acquire))
     }
 }
 
@@ -131,6 +161,7 @@ struct Beats {
     about: About,
     shared: Arc<Shared>,
     client: Option<Client>,
+    certainty: Certainty,
 }
 
 impl Beats {
@@ -155,9 +186,15 @@ impl Beats {
         let mut ticks = tokio::time::interval(HEARTBEAT);
         ticks.tick().await;
         loop {
+            let has_lapsed = self.certainty.has_lapsed();
             tokio::select! {
                 _ = &mut stopped => break,
                 _ = ticks.tick() => {}
+                () = tokio::time::sleep(life::LOOK), if has_lapsed => {
+                    if !self.certainty.look() {
+                        continue;
+                    }
+                }
             }
             if let Err(error) = self.beat().await {
                 tracing::warn!(%error, "a heartbeat failed; the leases of this process end soon");
@@ -173,7 +210,7 @@ impl Beats {
     }
 
     async fn beat(&mut self) -> Result<(), StoreError> {
-        let sent = since_boot();
+        let sent = self.certainty.send(since_boot());
         let beaten = tokio::time::timeout(HEARTBEAT_WAIT, self.send()).await;
         let incarnation = match beaten {
             Ok(Ok(incarnation)) => incarnation,
@@ -190,8 +227,11 @@ impl Beats {
             }
         };
         self.shared.incarnation.store(incarnation, Ordering::Release);
-        let life = u64::try_from(NODE_SELF_LIFE.as_millis()).unwrap_or(u64::MAX);
-        self.shared.extend(sent.saturating_add(life));
+        let had_lapsed = self.certainty.has_lapsed();
+        self.shared.extend(self.certainty.confirm(sent, since_boot()));
+        if !had_lapsed && self.certainty.has_lapsed() {
+            tracing::warn!("this process was not certain of its sessions for a time; what ran has ended");
+        }
         Ok(())
     }
 
@@ -205,7 +245,7 @@ impl Beats {
             known => Some(known),
         };
         let (least, most) = (migrate::OLDEST_SUPPORTED, migrate::NEWEST);
-        let seconds = i32::try_from(NODE_LIFE.as_secs()).unwrap_or(i32::MAX);
+        let seconds = life::row_seconds();
         let row = client
             .query_one(
                 "SELECT heartbeat($1, $2, NULL, $3, $4, $5, $6, $7, $8)",
@@ -227,6 +267,10 @@ impl Beats {
                 self.shared.announced.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let params: &[&(dyn ToSql + Sync)] = &[&self.id, &incarnation, &address, &drains];
             client.execute("SELECT announce($1, $2, $3, $4)", params).await?;
+            let folders = self.shared.folders();
+            client
+                .execute("SELECT announce_folders($1, $2, $3)", &[&self.id, &incarnation, &folders])
+                .await?;
         }
         self.client = Some(client);
         Ok(incarnation)

@@ -40,6 +40,18 @@ pub(super) async fn get(transaction: &Transaction, id: &SessionId) -> Result<Ses
         .map_err(|what| StoreError::Format(format!("session {id} is damaged: {what}; start a new session")))
 }
 
+/// Returns the name and the host of the folders that a session works in, if they are those of one
+/// node.
+pub(super) async fn folders(
+    transaction: &Transaction,
+    id: &SessionId,
+) -> Result<Option<(String, String)>, StoreError> {
+    let sql = "SELECT workspace->>'folders', coalesce(workspace->>'host', '') FROM sessions WHERE id = $1";
+    let row = transaction.first(sql, &[&id.as_str()]).await?;
+    let row = row.ok_or_else(|| StoreError::NotFound(id.clone()))?;
+    Ok(row.get::<_, Option<String>>(0).map(|folders| (folders, row.get(1))))
+}
+
 pub(super) async fn parent(
     transaction: &Transaction,
     id: &SessionId,

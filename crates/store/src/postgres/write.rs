@@ -1,7 +1,7 @@
 //! Changing sessions other than by appending.
 
 use super::{blobs, column::text, lease, scope::Scope, shared::Shared, transaction::Transaction};
-use crate::clock::now;
+use crate::{Machine, clock::now};
 use agent::{Lease, NewSession, SessionId, StoreError};
 use system::AbsPath;
 use tokio_postgres::{error::SqlState, types::ToSql};
@@ -21,8 +21,9 @@ pub(super) async fn create(
     let created = transaction
         .try_query(
             "INSERT INTO sessions (tenant_id, owner_id, id, cwd, additional_directories, model, mode, permission_mode, \
-             created_at, updated_at, last_seq, parent_id, lease_epoch, lease_node, lease_incarnation, lease_since) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, 0, $10, 1, $11, $12, clock_timestamp())",
+             created_at, updated_at, last_seq, parent_id, lease_epoch, lease_node, lease_incarnation, lease_since, workspace) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, 0, $10, 1, $11, $12, clock_timestamp(), \
+             CASE WHEN $13::text <> 'any' THEN jsonb_build_object('folders', $13::text, 'host', $14::text) END)",
             &[
                 &scope.tenant,
                 &scope.owner,
@@ -36,6 +37,8 @@ pub(super) async fn create(
                 &session.parent.as_ref().map(SessionId::as_str),
                 &shared.node.id,
                 &shared.node.incarnation(),
+                &shared.node.folders(),
+                &Machine::here().host,
             ],
         )
         .await;
@@ -127,8 +130,8 @@ pub(super) async fn fork(
         .await?;
     transaction
         .execute(
-            "UPDATE sessions n SET title = o.title, effort = o.effort, last_seq = $3, turns = o.turns, cost = o.cost \
-             FROM sessions o WHERE n.id = $1 AND o.id = $2",
+            "UPDATE sessions n SET title = o.title, effort = o.effort, last_seq = $3, turns = o.turns, cost = o.cost, \
+             workspace = o.workspace FROM sessions o WHERE n.id = $1 AND o.id = $2",
             &[&to, &from, &last],
         )
         .await?;

@@ -76,6 +76,7 @@ fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
             TurnError::BadPrompt(_) => Kind::Usage,
             TurnError::QueueFull(_) => Kind::Busy,
             TurnError::NotAdmitted(_) => Kind::Limit,
+            TurnError::FoldersElsewhere(_) => Kind::NotFound,
             TurnError::Closed | TurnError::OwnerLost | TurnError::Earlier(_) | TurnError::Panicked(_) => {
                 Kind::Internal
             }

@@ -69,6 +69,9 @@ pub(crate) struct NodeArgs {
     /// The PEM file of the authority that signs the certificates of all nodes.
     #[arg(long, value_name = "FILE", requires = "node_listen")]
     pub(crate) node_ca: Option<PathBuf>,
+    /// The name of the folders that sessions work in, the same for nodes that share a file system.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node_folders: Option<String>,
 }
 
 /// The commands of an administrator.

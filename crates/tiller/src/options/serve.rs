@@ -77,6 +77,8 @@ pub(crate) struct NodeSettings {
     pub(crate) key: Option<String>,
     /// The PEM file of the authority that signs the certificates of all nodes.
     pub(crate) ca: Option<String>,
+    /// The name of the folders that sessions work in; that of the machine without one.
+    pub(crate) folders: Option<String>,
     /// Whether turns go on by themselves after the death of their node.
     pub(crate) goes_on_after_death: bool,
 }

@@ -76,6 +76,11 @@ impl Directory for SharedDirectory {
             NodeHolder::Other(Peer { id, address: Some(address) }) => {
                 Holder::Other(NodeAddress { id, address })
             }
+            NodeHolder::FreeAt(Peer { id, address: Some(address) }) => {
+                Holder::FreeAt(NodeAddress { id, address })
+            }
+            // Nobody serves it there, so it can be read here.
+            NodeHolder::FreeAt(Peer { address: None, .. }) => Holder::FreeOrHere,
             NodeHolder::Other(Peer { id, address: None }) => Holder::Unreachable(id),
         })
     }

@@ -93,6 +93,9 @@ pub(crate) async fn session_store(
             let database = Database::open(address).await;
             let database = database.with_context(|| format!("cannot open the session store {address}"))?;
             let nodes = database.nodes();
+            if let (Some(nodes), Some(folders)) = (&nodes, &options.serve.nodes().folders) {
+                nodes.set_folders(folders.clone());
+            }
             Ok((database.into_store(), nodes))
         }
         None => {

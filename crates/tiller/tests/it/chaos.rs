@@ -1,8 +1,8 @@
-//! Three nodes of one database, while nodes are killed, stopped and ended in order at random, and
-//! so is the database: each answered prompt is in its session, and no command runs twice.
+//! Three nodes of one database, while nodes are killed, stopped and ended in order at random, and the
+//! database is killed or out of reach: each answered prompt is in its session, and no command runs twice.
 //!
-//! `TILLER_CHAOS` sets the seconds, `TILLER_CHAOS_SESSIONS` the sessions, and `TILLER_SEED` repeats
-//! a run. `cargo xtask serve-ci` runs it for longer.
+//! `TILLER_CHAOS` sets the seconds, `TILLER_CHAOS_SESSIONS` the sessions, `TILLER_CHAOS_STOPPED` for
+//! how long nodes are stopped or cut off, and `TILLER_SEED` repeats a run. `cargo xtask serve-ci` runs it for longer.
 
 use crate::{
     nodes::{Cluster, Ports},
@@ -24,8 +24,9 @@ use std::{
 
 const NODES: usize = 3;
 const CLIENTS: usize = 6;
-/// How long a node is stopped: longer than its leases last.
-const STOPPED: Duration = Duration::from_secs(24);
+/// For how many seconds a node is stopped, or all are cut off from the database: longer than leases
+/// last.
+const STOPPED: u64 = 24;
 /// How soon every session is usable after the last fault.
 const USABLE: Duration = Duration::from_secs(45);
 
@@ -61,6 +62,7 @@ fn no_answer_is_lost_and_no_command_runs_twice_whatever_happens_to_the_nodes() {
     let Some(cluster) = Cluster::start() else { return };
     let seconds = Duration::from_secs(number("TILLER_CHAOS", 30));
     let sessions = usize::try_from(number("TILLER_CHAOS_SESSIONS", 18)).unwrap();
+    let stopped = Duration::from_secs(number("TILLER_CHAOS_STOPPED", STOPPED));
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let seed = number("TILLER_SEED", u64::from(now.subsec_nanos()));
     println!("TILLER_SEED={seed}");
@@ -95,15 +97,21 @@ fn no_answer_is_lost_and_no_command_runs_twice_whatever_happens_to_the_nodes() {
             let node = random.below(NODES);
             let pid = nodes[node].lock().unwrap().pid();
             let signal = |signal| kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
-            let fault = random.below(8);
+            let fault = random.below(10);
             println!("{:>4} s: fault {fault} at node {node}", begun.elapsed().as_secs());
             match fault {
                 0..3 => signal(Signal::KILL),
                 3..5 => signal(Signal::TERM),
                 5 => {
                     signal(Signal::STOP);
-                    pause(STOPPED);
+                    pause(stopped);
                     signal(Signal::CONT);
+                    continue;
+                }
+                6 | 7 => {
+                    cluster.lock().unwrap().cut_off(true);
+                    pause(stopped);
+                    cluster.lock().unwrap().cut_off(false);
                     continue;
                 }
                 _ => {

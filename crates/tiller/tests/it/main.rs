@@ -9,6 +9,7 @@
 mod administration;
 mod agent;
 mod answers;
+mod blackhole;
 mod chaos;
 mod child;
 mod cli;
@@ -50,7 +51,6 @@ mod native_servers;
 mod nodes;
 mod parity;
 mod permissions;
-#[expect(dead_code, reason = "the tests of the store also kill it")]
 #[path = "../../../store/tests/it/postgres/server.rs"]
 mod postgres;
 mod prompts_once;

@@ -1,6 +1,7 @@
 //! Several nodes of one database: `tiller serve --node-listen`.
 
 use crate::{
+    blackhole::Blackhole,
     chaos::pause,
     home::{Home, stderr},
     postgres,
@@ -36,6 +37,8 @@ pub(crate) struct Cluster {
     url: String,
     /// The number of nodes that were started.
     started: AtomicU32,
+    /// The nodes' way to the database.
+    blackhole: Blackhole,
     // Dropped last: the nodes end before their database.
     database: postgres::Server,
 }
@@ -54,7 +57,8 @@ impl Cluster {
             "[providers.local]\ndiscover = false\n[serve]\n{settings}\n[serve.quota.user]\nprompts_per_minute = 100000\n\
              running_turns = 1000\nopen_sessions = 1000\nconnections = 1000\n"
         ));
-        let url = database.url("postgres");
+        let blackhole = Blackhole::start(&database.socket());
+        let url = blackhole.url("postgres");
         assert!(home.run(&["store", "migrate", "--store", &url]).status.success());
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -66,7 +70,7 @@ impl Cluster {
         home.write("node.pem", &node.pem());
         home.write("node.key", &key.serialize_pem());
         let token = token(&home, "ada", &["--store", &url]);
-        Some(Self { home, token, url, started: AtomicU32::new(0), database })
+        Some(Self { home, token, url, started: AtomicU32::new(0), blackhole, database })
     }
 
     /// Starts a node at ports of its own.
@@ -76,6 +80,15 @@ impl Cluster {
 
     /// Starts a node.
     pub(crate) fn node_at(&self, ports: &Ports) -> Server {
+        self.node_with(ports, &[])
+    }
+
+    /// Starts a node whose folders have a name.
+    fn node_of(&self, folders: &str) -> Server {
+        self.node_with(&Ports { client: 0, node: 0 }, &["--node-folders", folders])
+    }
+
+    fn node_with(&self, ports: &Ports, arguments: &[&str]) -> Server {
         let [ca, cert, key] = ["ca.pem", "node.pem", "node.key"].map(|name| self.home.file(name));
         let [client, node] = [ports.client, ports.node].map(|port| format!("tcp:127.0.0.1:{port}"));
         let listen = ["--listen", &client, "--node-listen", &node, "--store", &self.url];
@@ -85,7 +98,7 @@ impl Cluster {
         let runtime = self.home.path().join(format!("run-{}", self.started.fetch_add(1, Ordering::Relaxed)));
         std::fs::create_dir(&runtime).unwrap();
         let environment = [("XDG_RUNTIME_DIR", runtime.to_str().unwrap())];
-        Server::start_with(&self.home, &[&listen[..], &files, &more].concat(), &environment)
+        Server::start_with(&self.home, &[&listen[..], &files, &more, arguments].concat(), &environment)
     }
 
     pub(crate) fn client(&self, node: &Server) -> Client {
@@ -123,6 +136,11 @@ impl Cluster {
     /// Kills the database with SIGKILL, and starts it again.
     pub(crate) fn kill_database(&mut self) {
         self.database.kill_and_start();
+    }
+
+    /// Cuts the nodes off from the database, or not any more: nothing is refused.
+    pub(crate) fn cut_off(&self, is_cut_off: bool) {
+        self.blackhole.swallow(is_cut_off);
     }
 
     fn project(&self) -> Value {
@@ -288,4 +306,73 @@ fn the_commands_of_a_stopped_node_end_with_its_leases_and_not_when_it_continues(
     a.signal(rustix::process::Signal::CONT);
     pause(Duration::from_secs(2));
     assert_eq!(lines(), at_the_end);
+}
+
+#[test]
+fn a_session_is_read_at_a_node_without_its_folders_and_goes_on_at_one_that_has_them() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (a, b) = (cluster.node_of("one"), cluster.node_of("two"));
+    let mut at_b = cluster.client(&b);
+    let session = {
+        let mut at_a = cluster.client(&a);
+        let session = cluster.create(&mut at_a);
+        at_a.request("session/prompt", prompt(&session, "run echo at-home")).unwrap();
+        session
+    };
+    at_b.request("session/load", cluster.load(&session)).unwrap();
+    at_b.request("session/prompt", prompt(&session, "run echo forwarded >> ran")).unwrap();
+    at_b.request("session/close", json!({ "sessionId": session })).unwrap();
+    drop(a);
+    // The lease of the dead node ends first.
+    let begun = Instant::now();
+    let mut seen = String::new();
+    loop {
+        let id = at_b.start("session/load", cluster.load(&session));
+        let answer = at_b.until(|message| {
+            seen.push_str(&message.to_string());
+            message["id"] == id && message.get("method").is_none()
+        });
+        if answer.get("error").is_none() {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{answer}");
+        pause(Duration::from_millis(200));
+    }
+    assert!(seen.contains("at-home"), "it can be read");
+    let refused = at_b.request("session/prompt", prompt(&session, "run echo elsewhere >> ran")).unwrap_err();
+    assert_eq!(refused["data"]["reason"], "workspace_unavailable", "{refused}");
+    assert!(refused["data"]["folders"].as_str().unwrap().starts_with("one "), "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("--node-folders"), "{refused}");
+    let other = cluster.create(&mut at_b);
+    at_b.request("session/prompt", prompt(&other, "run echo own >> ran")).unwrap();
+    at_b.request("session/close", json!({ "sessionId": session })).unwrap();
+    let _back = cluster.node_of("one");
+    at_b.request("session/load", cluster.load(&session)).unwrap();
+    at_b.request("session/prompt", prompt(&session, "run echo back >> ran")).unwrap();
+    assert_eq!(std::fs::read_to_string(cluster.home.file("ran")).unwrap(), "forwarded\nown\nback\n");
+}
+
+#[test]
+fn a_node_that_the_network_cuts_off_from_the_database_ends_its_commands_and_goes_on_later() {
+    let Some(cluster) = Cluster::start() else { return };
+    let a = cluster.node();
+    let mut at_a = cluster.client(&a);
+    let session = cluster.create(&mut at_a);
+    let forever = "run `while true; do echo x >> ran; sleep 1; done`";
+    let open = at_a.start("session/prompt", prompt(&session, forever));
+    cluster.until_line("ran");
+    cluster.cut_off(true);
+    pause(Duration::from_secs(20));
+    let lines = || std::fs::read_to_string(cluster.home.file("ran")).unwrap().lines().count();
+    let at_the_end = lines();
+    pause(Duration::from_secs(3));
+    assert_eq!(lines(), at_the_end, "another node might have the session by now");
+    cluster.cut_off(false);
+    at_a.until(|message| message["id"] == open && message.get("method").is_none());
+    let begun = Instant::now();
+    while at_a.request("session/prompt", prompt(&session, "run echo on >> on.txt")).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it goes on once the database is there");
+        pause(Duration::from_millis(200));
+    }
+    assert_eq!(std::fs::read_to_string(cluster.home.file("on.txt")).unwrap(), "on\n");
 }

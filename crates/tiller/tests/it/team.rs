@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-const WAIT: Duration = Duration::from_secs(60);
+const WAIT: Duration = Duration::from_secs(120);
 
 /// A server that ends with the test.
 pub(crate) struct Server {

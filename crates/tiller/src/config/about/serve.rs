@@ -169,6 +169,12 @@ pub(super) const ABOUT: &[About] = &[
         "none",
         "The PEM file of the authority of all nodes. Its certificates speak for every user.",
     ),
+    text(
+        "serve.node.folders",
+        "an id of the machine",
+        "The name of the folders that sessions work in. Nodes that share a file system have the same name; \
+               `any` is for nodes whose clients bring their own files.",
+    ),
     About {
         name: "serve.after_death",
         takes: Takes::Word(&["stop", "continue"]),

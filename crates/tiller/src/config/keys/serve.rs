@@ -93,6 +93,7 @@ pub(super) const KEYS: &[Key] = &[
     server("serve.node.cert", |o, _, v| Ok(o.serve.nodes_mut().cert = Some(v.text()?))),
     server("serve.node.key", |o, _, v| Ok(o.serve.nodes_mut().key = Some(v.text()?))),
     server("serve.node.ca", |o, _, v| Ok(o.serve.nodes_mut().ca = Some(v.text()?))),
+    server("serve.node.folders", |o, _, v| Ok(o.serve.nodes_mut().folders = Some(v.text()?))),
     server("serve.after_death", |o, _, v| {
         Ok(o.serve.nodes_mut().goes_on_after_death = v.one_of(&[("stop", false), ("continue", true)])?)
     }),
