@@ -19,9 +19,10 @@ const LONG: &[(&str, &str)] = &[
 /// Runs the tests of `serve`, of the database, and of the nodes, and shows their output.
 pub(crate) fn run() -> Result<()> {
     const OUTSIDE: &[&str] = &["--test", "it"];
+    const INSIDE: &[&str] = &["--lib"];
     for (package, profile, target, tests) in [
         ("serve", "dev", OUTSIDE, ""),
-        ("store", "dev", &["--lib"], "postgres::life"),
+        ("store", "dev", INSIDE, "postgres::life"),
         ("store", "dev", OUTSIDE, "postgres::"),
         ("tiller", "dev", OUTSIDE, "nodes::"),
         ("tiller", "dev", OUTSIDE, "chaos::"),

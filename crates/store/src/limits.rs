@@ -82,8 +82,8 @@ pub(crate) const NODE_LIFE: Duration = Duration::from_secs(20);
 /// [`NODE_LIFE`], so that it stops before another one may begin.
 #[cfg(feature = "postgres")]
 pub(crate) const NODE_SELF_LIFE: Duration = Duration::from_secs(17);
-/// How often a node that was not certain of its leases looks before its heartbeats count again: each
-/// look is a tenth of a second in which its tasks run.
+/// How often a node that was not certain of its leases looks before its heartbeats count again:
+/// each look is a tenth of a second in which its tasks run.
 #[cfg(feature = "postgres")]
 pub(crate) const LAPSE_LOOKS: u32 = 20;
 /// The longest pause between two looks at whether a node is still certain of its leases.

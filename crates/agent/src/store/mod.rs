@@ -30,8 +30,8 @@ pub trait SessionStore: Send + Sync {
     /// Returns the session whose subagent a session belongs to; `None` for an ordinary session.
     async fn parent(&self, id: &SessionId) -> Result<Option<SessionId>, StoreError>;
 
-    /// Returns the name of the folders that a session works in, if this process has others: files of
-    /// one machine are not those of another.
+    /// Returns the name of the folders that a session works in, if this process has others: files
+    /// of one machine are not those of another.
     async fn folders_elsewhere(&self, _id: &SessionId) -> Result<Option<String>, StoreError> {
         Ok(None)
     }

@@ -79,7 +79,7 @@ impl Directory for SharedDirectory {
             NodeHolder::FreeAt(Peer { id, address: Some(address) }) => {
                 Holder::FreeAt(NodeAddress { id, address })
             }
-            // Nobody serves it there, so it can be read here.
+            // No server is there, so it can be read here.
             NodeHolder::FreeAt(Peer { address: None, .. }) => Holder::FreeOrHere,
             NodeHolder::Other(Peer { id, address: None }) => Holder::Unreachable(id),
         })

@@ -1,8 +1,10 @@
-//! Three nodes of one database, while nodes are killed, stopped and ended in order at random, and the
-//! database is killed or out of reach: each answered prompt is in its session, and no command runs twice.
+//! Three nodes of one database, while nodes are killed, stopped and ended in order at random, and
+//! the database is killed or out of reach: each answered prompt is in its session, and no command
+//! runs twice.
 //!
-//! `TILLER_CHAOS` sets the seconds, `TILLER_CHAOS_SESSIONS` the sessions, `TILLER_CHAOS_STOPPED` for
-//! how long nodes are stopped or cut off, and `TILLER_SEED` repeats a run. `cargo xtask serve-ci` runs it for longer.
+//! `TILLER_CHAOS` sets the seconds, `TILLER_CHAOS_SESSIONS` the sessions, `TILLER_CHAOS_STOPPED`
+//! for how long nodes are stopped or cut off, and `TILLER_SEED` repeats a run. `cargo xtask
+//! serve-ci` runs it for longer.
 
 use crate::{
     nodes::{Cluster, Ports},
