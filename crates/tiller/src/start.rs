@@ -317,7 +317,7 @@ async fn serve(args: ServeArgs, console: &Console, environment: &Environment) ->
     let ServeArgs { command, session, place, log_format: _ } = args;
     match command {
         None => start_server(session, place, environment).await.map_err(not_started),
-        Some(ServeCommand::Check(place)) => check_server(place, console, environment).await,
+        Some(ServeCommand::Check(place)) => check_server(*place, console, environment).await,
         Some(command) => {
             let Resolved { options, cwd, .. } =
                 resolve_settings_or_defaults(environment, Flags::default()).await?;

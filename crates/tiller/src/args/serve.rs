@@ -140,7 +140,7 @@ pub(crate) enum ServeCommand {
     /// Check settings, files, certificates and the store, without starting the server.
     ///
     /// Takes the same options as the server, and reports every problem that it finds.
-    Check(ServePlace),
+    Check(Box<ServePlace>),
 }
 
 /// The socket of the server to administer.
