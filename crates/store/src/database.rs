@@ -2,6 +2,8 @@
 
 use crate::{
     SqliteStore,
+    janitor::Janitor,
+    moved_memories::{MovedMemories, RawMemory},
     nodes::Nodes,
     raw::{Digest, RawSession},
 };
@@ -44,12 +46,16 @@ impl fmt::Display for StoreAddress {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Postgres(url) => {
-                // The user and the password end at the last `@` of the authority.
                 let rest = url.split_once("//").map_or("", |(_, rest)| rest);
-                let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-                let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-                let database = path.split('?').next().unwrap_or_default();
-                write!(f, "postgres://{host}/{database}")
+                let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+                let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+                match authority.rsplit_once('@') {
+                    // The user and the password end at the last `@` of the authority.
+                    Some((_, host)) => write!(f, "postgres://{host}/{database}"),
+                    // A password with a question mark that is not encoded looks like parameters.
+                    None if parameters.contains('@') => write!(f, "postgres://"),
+                    None => write!(f, "postgres://{authority}/{database}"),
+                }
             }
         }
     }
@@ -105,6 +111,15 @@ impl Database {
         }
     }
 
+    /// Returns the janitor of the store.
+    pub fn janitor(&self) -> Arc<dyn Janitor> {
+        match self {
+            Self::Sqlite(store) => store.janitor(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.janitor(),
+        }
+    }
+
     /// Returns the store.
     pub(crate) fn store(&self) -> &dyn SessionStore {
         match self {
@@ -146,6 +161,22 @@ impl Database {
         }
     }
 
+    pub(crate) async fn memories(&self, owner: Option<Option<Owner>>) -> Result<Vec<RawMemory>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.raw_memories(owner).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.raw_memories(owner).await,
+        }
+    }
+
+    pub(crate) async fn write_memories(&self, new: Vec<RawMemory>) -> Result<MovedMemories, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.raw_write_memories(new).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.raw_write_memories(new).await,
+        }
+    }
+
     pub(crate) async fn write(&self, session: RawSession) -> Result<Lease, StoreError> {
         match self {
             Self::Sqlite(store) => store.raw_write(session).await,
@@ -165,6 +196,9 @@ mod tests {
             ("sqlite:/a b/sessions.db", Some("sqlite:/a b/sessions.db")),
             ("sqlite:relative.db", Some("sqlite:relative.db")),
             ("postgres://u:p@ss@host:5432/db?x=y", Some("postgres://host:5432/db")),
+            ("postgres://host?password=secret", Some("postgres://host/")),
+            ("postgres://u@host/db?password=a%2Fb", Some("postgres://host/db")),
+            ("postgres://u:p?ss@host/db", Some("postgres://")),
             ("postgresql://host/db", Some("postgres://host/db")),
             ("postgres://%2Frun%2Fpg/db", Some("postgres://%2Frun%2Fpg/db")),
             ("postgres:db", None),

@@ -20,9 +20,12 @@ pub mod contract;
 mod cursor;
 mod database;
 pub mod exported;
+pub mod janitor;
 mod limits;
 mod memory_rows;
+mod moved_memories;
 pub mod nodes;
+pub mod password;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod raw;

@@ -48,6 +48,11 @@ pub(crate) const MEMORIES_FOUND_MAX: usize = 2 * MEMORIES_PER_SCOPE;
 /// How long expired memories are kept before they are deleted, in milliseconds: 30 days, in which
 /// the user can still list and renew them.
 pub(crate) const EXPIRED_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// How many sessions a janitor deletes before it looks for the next ones.
+pub(crate) const SWEPT_SESSIONS: i32 = 100;
+/// How many stored contents a janitor looks at in one transaction.
+#[cfg(feature = "postgres")]
+pub(crate) const SWEPT_BLOBS: i64 = 1_000;
 /// The maximum number of connections of a process to a session database.
 #[cfg(feature = "postgres")]
 pub(crate) const POSTGRES_POOL: usize = 16;

@@ -4,7 +4,9 @@
 //! afterwards. So a copy that is cut off anywhere can be repeated: what is there is compared and
 //! left alone.
 
-use crate::{database::Database, raw::Digest};
+pub use crate::moved_memories::MovedMemories;
+
+use crate::{database::Database, moved_memories::plan, raw::Digest};
 use agent::{Lease, Owner, Principal, SessionId, StoreError};
 use std::collections::HashSet;
 
@@ -66,6 +68,28 @@ pub async fn transfer(
         each(&id, &outcome);
     }
     Ok(())
+}
+
+/// Copies memories that are not there, those of each owner in one transaction. Those of sessions
+/// that are not copied go along: a memory is for all sessions of its user.
+///
+/// # Errors
+///
+/// If a store fails; the memories of some owners may have been copied then.
+pub async fn transfer_memories(
+    from: &Database,
+    to: &Database,
+    transfer: &Transfer,
+) -> Result<MovedMemories, StoreError> {
+    let mut memories = from.memories(transfer.user.as_ref().map(|user| owner_in(from, user))).await?;
+    if let Some(user) = &transfer.user {
+        let owner = owner_in(to, user);
+        memories.iter_mut().for_each(|memory| memory.owner.clone_from(&owner));
+    }
+    match transfer.dry_run {
+        true => Ok(plan(&to.memories(None).await?, &memories).1),
+        false => to.write_memories(memories).await,
+    }
 }
 
 /// Returns the ids to copy.

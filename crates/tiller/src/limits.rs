@@ -128,6 +128,11 @@ pub(crate) const EXPIRES_SOON: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// How long before its expiry a certificate is reported.
 pub(crate) const CERTIFICATE_EXPIRES_SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
+/// How often a server deletes what is not needed any more.
+pub(crate) const SWEEP: Duration = Duration::from_secs(60 * 60);
+/// Contents that nothing refers to are looked for once in so many sweeps: nearly all are deleted
+/// with what referred to them.
+pub(crate) const ORPHANS_AFTER_SWEEPS: u32 = 24;
 /// How long a session of the server with neither a client nor a turn stays open.
 pub(crate) const SERVE_LINGER: Duration = Duration::from_secs(600);
 /// The longest name of a user's directory on a server, in bytes; longer names are hashed.

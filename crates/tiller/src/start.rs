@@ -23,7 +23,8 @@ use crate::{
     scripts::{self, Callable},
     server,
     services::Services,
-    session_stores, sessions,
+    session_stores::{self, Addresses},
+    sessions,
     settings::{Settings, Snapshot},
     signals, skills,
     streams::{self, StdoutError},
@@ -31,14 +32,13 @@ use crate::{
     wiring::{self, SessionStorage},
 };
 use agent::{PermissionMode, ToolProviders};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use std::{
     collections::BTreeMap,
     io::Write,
     path::{Path, PathBuf},
     sync::Arc,
 };
-use store::StoreAddress;
 use system::{AbsPath, LoginShell, System};
 use tokio_util::sync::CancellationToken;
 
@@ -125,11 +125,12 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
         }
         // It opens the stores that it is given, and not the one of this machine.
         Some(Command::Sessions(SessionsCommand::Migrate(args))) => {
-            session_stores::migrate(console, args).await
+            let machine = machine(environment)?;
+            session_stores::migrate(console, &machine.addresses(environment), args).await
         }
         Some(Command::Store(command)) => {
-            let Machine { directories, .. } = machine(environment)?;
-            session_stores::run(console, &directories, command).await
+            let machine = machine(environment)?;
+            session_stores::run(console, &machine.addresses(environment), command).await
         }
         Some(Command::Sessions(command)) => {
             let settled = match &command {
@@ -202,8 +203,7 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
         Some(Command::Auth(command)) => setting_up::auth(console, environment, command).await,
         Some(Command::Secrets(command)) => setting_up::secrets(console, environment, command).await,
         Some(Command::Token(command)) => {
-            let Machine { system, directories, .. } = machine(environment)?;
-            token::run(console, system, &directories, command).await
+            token::run(console, &machine(environment)?.addresses(environment), command).await
         }
         Some(Command::Schema(SchemaCommand::Native)) => {
             streams::stdout().write_all(acp::native::SCHEMA.as_bytes())?;
@@ -314,9 +314,9 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
 
 /// Serves the protocol over sockets, or administers the server.
 async fn serve(args: ServeArgs, console: &Console, environment: &Environment) -> Result<Exit> {
-    let ServeArgs { command, session, place, log_format: _ } = args;
+    let ServeArgs { command, session, place, log_format: _, migrate } = args;
     match command {
-        None => start_server(session, place, environment).await.map_err(not_started),
+        None => start_server(session, place, migrate, environment).await.map_err(not_started),
         Some(ServeCommand::Check(place)) => check_server(*place, console, environment).await,
         Some(command) => {
             let Resolved { options, cwd, .. } =
@@ -334,19 +334,33 @@ async fn serve(args: ServeArgs, console: &Console, environment: &Environment) ->
     }
 }
 
-async fn start_server(session: SessionArgs, place: ServePlace, environment: &Environment) -> Result<Exit> {
-    let Resolved { settings, mut options, cwd, .. } =
-        resolve_settings(environment, flags(&session, PromptFlags::default(), None)?).await?;
-    let address = apply(place, &mut options, &cwd);
-    let (store, nodes) = wiring::session_store(&options, address.as_ref()).await?;
+async fn start_server(
+    session: SessionArgs,
+    place: ServePlace,
+    migrates: bool,
+    environment: &Environment,
+) -> Result<Exit> {
+    let machine = machine(environment)?;
+    let addresses = machine.addresses(environment);
+    let secret_files = addresses.secret_files(&place.store);
+    let flags = Flags { secret_files, ..flags(&session, PromptFlags::default(), None)? };
+    let Resolved { settings, mut options, cwd, .. } = resolve_settings(environment, flags).await?;
+    let address = addresses.of(place.store.clone()).await?;
+    if let Some(address) = address.as_ref().filter(|_| migrates) {
+        session_stores::migrate_store(address).await.with_context(|| format!("--migrate: {address}"))?;
+    }
+    apply(place, &mut options, &cwd);
+    let store = wiring::session_store(&options, address.as_ref()).await?;
     let place = server::Place { settings, options, environment: environment.clone(), cwd, store: address };
-    server::serve(place, store, nodes).await
+    server::serve(place, store).await
 }
 
 async fn check_server(place: ServePlace, console: &Console, environment: &Environment) -> Result<Exit> {
     let (settings, cwd) = settings_in(environment, Flags::default())?;
     let (Snapshot { mut options, .. }, settings_problem) = settings.read_or_defaults(&cwd).await?;
-    let store = apply(place, &mut options, &cwd);
+    let machine = machine(environment)?;
+    let store = machine.addresses(environment).of(place.store.clone()).await?;
+    apply(place, &mut options, &cwd);
     let checked = server::admin::Checked {
         options: &options,
         environment,
@@ -356,9 +370,9 @@ async fn check_server(place: ServePlace, console: &Console, environment: &Enviro
     server::admin::check(console, checked).await
 }
 
-/// Applies the options of the command line to the settings, and returns the address of the store.
-fn apply(place: ServePlace, options: &mut Options, cwd: &AbsPath) -> Option<StoreAddress> {
-    let ServePlace { store, listen, tls_cert, tls_key, behind_proxy, metrics_listen, user_folders, node } =
+/// Applies the options of the command line to the settings.
+fn apply(place: ServePlace, options: &mut Options, cwd: &AbsPath) {
+    let ServePlace { store: _, listen, tls_cert, tls_key, behind_proxy, metrics_listen, user_folders, node } =
         place;
     let text = |path: PathBuf| cwd.join(path.to_string_lossy()).to_string();
     let serve = &mut options.serve;
@@ -384,7 +398,6 @@ fn apply(place: ServePlace, options: &mut Options, cwd: &AbsPath) -> Option<Stor
     nodes.key = node.node_key.map(text).or(nodes.key.take());
     nodes.ca = node.node_ca.map(text).or(nodes.ca.take());
     nodes.folders = node.node_folders.or(nodes.folders.take());
-    store.store
 }
 
 /// Gives the error of a server that did not start its exit code.
@@ -412,6 +425,13 @@ struct Machine {
     system: Arc<dyn System>,
     directories: Directories,
     cwd: AbsPath,
+}
+
+impl Machine {
+    fn addresses<'a>(&'a self, environment: &'a Environment) -> Addresses<'a> {
+        let Self { system, directories, cwd } = self;
+        Addresses { environment, directories, system: system.clone(), cwd }
+    }
 }
 
 fn machine(environment: &Environment) -> Result<Machine> {

@@ -4,8 +4,8 @@ use crate::{
     answer::{Answer, Console, Failure, Kind},
     args::{Lifetime, TokenCommand},
     exit::Exit,
-    options::Directories,
     server::stores::{self, AccessStores},
+    session_stores::Addresses,
     table::Table,
 };
 use agent::Scope;
@@ -16,8 +16,6 @@ use serde::Serialize;
 use serve::auth::{
     AuditEvent, AuditRecord, BadToken, NewToken, Revocation, Source, TokenRow, TokenStoreError, wall_clock,
 };
-use std::sync::Arc;
-use system::System;
 
 /// The scopes of a token for one's own sessions.
 const DEFAULT_SCOPES: [Scope; 6] = [
@@ -120,18 +118,13 @@ impl TokenInfo {
 }
 
 /// Runs the command.
-pub(crate) async fn run(
-    console: &Console,
-    system: Arc<dyn System>,
-    directories: &Directories,
-    command: TokenCommand,
-) -> Result<Exit> {
+pub(crate) async fn run(console: &Console, addresses: &Addresses<'_>, command: TokenCommand) -> Result<Exit> {
     let store = match &command {
         TokenCommand::Create { store, .. }
         | TokenCommand::List(store)
-        | TokenCommand::Revoke { store, .. } => store.store.clone(),
+        | TokenCommand::Revoke { store, .. } => addresses.of(store.clone()).await?,
     };
-    let stores = stores::open(system, directories, store.as_ref()).await?;
+    let stores = stores::open(addresses.system.clone(), addresses.directories, store.as_ref()).await?;
     let now = wall_clock()();
     let context = TokenContext { console, stores, now };
     match command {

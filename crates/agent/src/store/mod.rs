@@ -113,6 +113,12 @@ pub trait SessionStore: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Returns the bytes of stored file contents of each user of a tenant: what undoing the changes
+    /// of their sessions needs. Empty if the store does not know.
+    async fn stored_contents(&self, _tenant: &str) -> Result<Vec<(Owner, u64)>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// Returns how long operations wait now before the store begins them: the longest wait of one
     /// that waits, or of one that began within the last second. Zero if the store does not know.
     fn wait(&self) -> Duration {

@@ -168,4 +168,10 @@ impl SessionStore for ScopedStore {
         spent.retain(|(owner, _)| *owner == self.owner);
         Ok(spent)
     }
+
+    async fn stored_contents(&self, tenant: &str) -> Result<Vec<(Owner, u64)>, StoreError> {
+        let mut stored = self.inner.stored_contents(tenant).await?;
+        stored.retain(|(owner, _)| *owner == self.owner);
+        Ok(stored)
+    }
 }

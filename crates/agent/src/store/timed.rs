@@ -123,6 +123,10 @@ impl SessionStore for TimedStore {
         timed(self.0.spent(tenant, since)).await
     }
 
+    async fn stored_contents(&self, tenant: &str) -> Result<Vec<(Owner, u64)>, StoreError> {
+        timed(self.0.stored_contents(tenant)).await
+    }
+
     fn memories(&self) -> Option<Arc<dyn Memories>> {
         Some(Arc::new(TimedMemories(self.0.memories()?)))
     }

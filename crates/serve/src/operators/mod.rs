@@ -1,5 +1,6 @@
 //! What the users of a server may begin, by their quotas.
 
+mod contents;
 mod fair;
 mod models;
 mod spent;
@@ -12,7 +13,9 @@ use crate::{
 };
 use agent::{Models, NotAdmitted, Operator, OperatorLimit, Owner, Place, SessionId, SessionStore, TakenOver};
 use async_trait::async_trait;
+use contents::StoredContents;
 use fair::Places;
+use futures::FutureExt as _;
 use models::ServedModels;
 use spent::SpentBefore;
 use std::{
@@ -35,6 +38,7 @@ pub struct Operators {
     spent_before: SpentBefore,
     /// Whether turns go on after the death of their node.
     after_death: bool,
+    contents: StoredContents,
 }
 
 impl Operators {
@@ -42,7 +46,27 @@ impl Operators {
     pub fn new(quotas: Quotas) -> Self {
         let (clock, spent_before) = (wall_clock(), SpentBefore::default());
         let places = Places::new(None);
-        Self { quotas, load: Load::default(), places, clock, audit: None, spent_before, after_death: false }
+        let contents = StoredContents::default();
+        Self {
+            quotas,
+            load: Load::default(),
+            places,
+            clock,
+            audit: None,
+            spent_before,
+            after_death: false,
+            contents,
+        }
+    }
+
+    /// Limits the contents that a store has of each user, if the quotas do.
+    #[must_use]
+    pub fn with_store(self, store: Arc<dyn SessionStore>) -> Self {
+        let read_sums = move |tenant: String| {
+            let store = Arc::clone(&store);
+            async move { store.stored_contents(&tenant).await }.boxed()
+        };
+        Self { contents: StoredContents::of(Box::new(read_sums)), ..self }
     }
 
     /// Lets nothing new begin while the node has too much to do.
@@ -78,9 +102,11 @@ impl Operators {
 
     /// Counts what the users of a tenant spent this day according to a store, if spending is
     /// limited: after a start, and what other processes recorded since. Reads the store once a
-    /// minute at the most. A store that fails changes nothing.
+    /// minute at the most; the sizes of what it stores every few minutes. A store that fails
+    /// changes nothing.
     pub async fn restore(&self, tenant: &str, store: &dyn SessionStore) {
         self.spent_before.restore(tenant, store, &self.quotas, (self.clock)()).await;
+        self.contents.restore(tenant, &self.quotas, false).await;
     }
 
     /// Returns the operator of a user; `None` is the user who runs the server, whom no quota
@@ -165,6 +191,16 @@ impl User {
         self.ask(|quotas, owner| quotas.may_spend(owner, now)).map(drop)
     }
 
+    /// Refuses a prompt of a user whose sessions have as much contents as they may. The sums are
+    /// read in the background, so that no prompt waits for that.
+    fn may_store(&self) -> Result<(), NotAdmitted> {
+        let Some(owner) = &self.owner else { return Ok(()) };
+        let asked = self.ask(Quotas::may_store).map(drop);
+        let (operators, tenant, refused) = (self.operators.clone(), owner.tenant.clone(), asked.is_err());
+        tokio::spawn(async move { operators.contents.restore(&tenant, &operators.quotas, refused).await });
+        asked
+    }
+
     /// Counts what a request to a model has used.
     fn spend(&self, used: agent::Usage) {
         let Some(owner) = &self.owner else { return };
@@ -183,6 +219,7 @@ impl Operator for UserOperator {
     fn prompt(&self) -> Result<(), NotAdmitted> {
         self.0.operators.load.admit()?;
         self.0.may_spend()?;
+        self.0.may_store()?;
         self.0.ask(|quotas, owner| quotas.prompt(owner, Instant::now())).map(drop)
     }
 

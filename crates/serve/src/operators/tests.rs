@@ -5,9 +5,12 @@ use agent::{
     Content, Cost, LanguageModel, Message, ModelError, ModelEvent, ModelRequest, ModelStop, Usage,
     fake::{FakeModel, FakeModels, Reply},
 };
-use futures::{FutureExt as _, StreamExt as _};
+use futures::StreamExt as _;
 use jiff::Timestamp;
-use std::pin::pin;
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 /// Keeps what is recorded.
 #[derive(Default)]
@@ -104,6 +107,53 @@ async fn refusals_are_recorded_with_their_quota_and_not_more_than_every_ten_seco
     assert!(notes.iter().all(|note| note.what == AuditEvent::QuotaRefused));
     assert_eq!(notes[0].about.as_deref(), Some("prompts_per_minute"));
     assert_eq!(notes[0].who.as_ref().unwrap().user, "ada");
+}
+
+#[tokio::test(start_paused = true)]
+async fn stored_contents_are_read_at_the_start_and_every_few_minutes() {
+    let limits = QuotaLimits { contents_mib: Some(1), ..QuotaLimits::unlimited() };
+    let quotas = Quotas::new(limits, QuotaLimits::unlimited());
+    // What the store has of Ada, and how often it was read.
+    let store = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
+    let asked = Arc::clone(&store);
+    let read_sums = move |tenant: String| {
+        asked.1.fetch_add(1, Ordering::Relaxed);
+        let bytes = asked.0.load(Ordering::Relaxed);
+        async move { Ok(vec![(Owner { tenant, user: "ada".to_owned() }, bytes)]) }.boxed()
+    };
+    let contents = StoredContents::of(Box::new(read_sums));
+    let operators = Arc::new(Operators { contents, ..Operators::new(quotas) });
+    let set = |bytes: u64| store.0.store(bytes, Ordering::Relaxed);
+    let ada = operators.of(ada());
+    let settle = async || {
+        for _ in 0..9 {
+            tokio::task::yield_now().await;
+        }
+    };
+    set(1024 * 1024);
+    operators.contents.restore("a", &operators.quotas, false).await;
+    let refused = ada.prompt().unwrap_err();
+    assert_eq!((refused.limit, refused.retry_after), (OperatorLimit::Quota("contents_mib"), None));
+    operators.of(None).prompt().unwrap();
+    // After a refusal they are read again soon, since the user may have deleted sessions.
+    set(9);
+    tokio::time::sleep(Duration::from_secs(29)).await;
+    ada.prompt().unwrap_err();
+    settle().await;
+    ada.prompt().unwrap_err();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    ada.prompt().unwrap_err();
+    settle().await;
+    ada.prompt().unwrap();
+    assert_eq!(store.1.load(Ordering::Relaxed), 2, "not with every prompt");
+    set(1024 * 1024);
+    for (after, read) in [(299, 2), (1, 3)] {
+        tokio::time::sleep(Duration::from_secs(after)).await;
+        ada.prompt().unwrap();
+        settle().await;
+        assert_eq!(store.1.load(Ordering::Relaxed), read);
+    }
+    ada.prompt().unwrap_err();
 }
 
 #[tokio::test]

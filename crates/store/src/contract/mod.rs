@@ -81,6 +81,7 @@ where
         owners::lists_and_searches_one_owner,
         owners::hides_the_sessions_of_others,
         owners::adds_up_what_users_of_a_tenant_spent,
+        owners::adds_up_the_contents_of_users_of_a_tenant,
         memories::keeps_memories,
         memories::refuses_equal_memories,
         memories::finds_memories,

@@ -1,9 +1,9 @@
 //! The owners of sessions.
 
-use super::{Fixture, append::user_message, samples::change, session};
+use super::{Fixture, append::user_message, path, samples::change, session};
 use agent::{
-    Cost, ListQuery, NewSession, Owner, SearchQuery, SessionEvent, SessionId, SessionRecord, SessionStore,
-    StoreError, Usage, UsageUpdate, scoped,
+    Cost, FileChange, ListQuery, NewSession, Owner, SearchQuery, SessionEvent, SessionId, SessionRecord,
+    SessionStore, Snapshot, StoreError, Usage, UsageUpdate, scoped,
 };
 
 /// Returns a user of a tenant.
@@ -32,7 +32,7 @@ pub(super) async fn lists_and_searches_one_owner(Fixture { store, .. }: Fixture)
     }
     for (nth, owner) in owners().into_iter().enumerate() {
         let expected = [format!("a{nth}"), format!("b{nth}")];
-        for cwd in [None, Some(super::path("/w"))] {
+        for cwd in [None, Some(path("/w"))] {
             let query =
                 ListQuery { owner: owner.clone(), cwd: cwd.clone(), limit: 1, ..ListQuery::default() };
             let first = store.list(query.clone()).await.expect("listed");
@@ -192,6 +192,51 @@ pub(super) async fn adds_up_what_users_of_a_tenant_spent(Fixture { store, .. }: 
     assert_eq!(spent(&*store, "default", 0).await, ann_and_ben(117));
     store.append(&fork, vec![count(20, Some(7))]).await.expect("appended");
     assert_eq!(spent(&*store, "default", 0).await, ann_and_ben(120));
+}
+
+pub(super) async fn adds_up_the_contents_of_users_of_a_tenant(Fixture { store, .. }: Fixture) {
+    let [ann, ben, stranger] =
+        [("default", "ann"), ("default", "ben"), ("other", "ann")].map(|(tenant, user)| owner(tenant, user));
+    let content = |bytes: usize, of: &str| {
+        SessionEvent::FileChanged(FileChange {
+            path: path("/w/a"),
+            real: path("/w/a"),
+            before: None,
+            after: Some(Snapshot::of(of.repeat(bytes).as_bytes())),
+        })
+    };
+    let contents = async |store: &dyn SessionStore, tenant: &str| {
+        let mut sums = std::collections::BTreeMap::new();
+        for (owner, bytes) in store.stored_contents(tenant).await.expect("read") {
+            *sums.entry(owner.user).or_insert(0) += bytes;
+        }
+        sums.into_iter().collect::<Vec<(String, u64)>>()
+    };
+    let mut first = None;
+    for (id, owner, events) in [
+        ("c1", Some(&ann), vec![content(1_000, "a"), content(50, "b"), content(1_000, "a")]),
+        ("c2", Some(&ann), vec![content(1_000, "a")]),
+        ("c3", Some(&ben), vec![user_message("nothing"), content(7, "c")]),
+        ("c4", Some(&stranger), vec![content(9, "d")]),
+        ("c5", None, vec![content(5_000, "e")]),
+    ] {
+        let seen = owner.map_or_else(|| store.clone(), |owner| scoped(&store, owner));
+        let lease = seen.create(session(id, "/w")).await.expect("created");
+        seen.append(&lease, events).await.expect("appended");
+        first.get_or_insert(lease.session);
+    }
+    let found = contents(&*store, "default").await;
+    if found.is_empty() {
+        // It does not know.
+        return;
+    }
+    let [of_ann, of_ben] = [("ann".to_owned(), 2_050), ("ben".to_owned(), 7)];
+    assert_eq!(found, [of_ann, of_ben.clone()]);
+    assert_eq!(contents(&*store, "other").await, [("ann".to_owned(), 9)]);
+    assert_eq!(contents(&*store, "none").await, []);
+    assert_eq!(contents(&*scoped(&store, &ben), "default").await, [of_ben.clone()]);
+    scoped(&store, &ann).delete(&first.expect("created")).await.expect("deleted");
+    assert_eq!(contents(&*store, "default").await, [("ann".to_owned(), 1_000), of_ben]);
 }
 
 fn id(record: &SessionRecord) -> String {

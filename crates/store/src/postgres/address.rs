@@ -81,12 +81,32 @@ impl Address {
         connect(&self.as_app(), self.tls.clone()).await
     }
 
+    /// Connects as the user of the URL, with the settings of the connections in a pool.
+    pub(super) async fn connect_as_programs_do(&self) -> Result<Client, tokio_postgres::Error> {
+        connect(&self.with_timeouts(), self.tls.clone()).await
+    }
+
+    /// Returns the settings of connections that the server does not know, with their values.
+    pub(super) fn settings_of_connections(&self) -> impl Iterator<Item = (String, String)> {
+        let seconds = self.config.get_tcp_user_timeout().map(|timeout| format!("{}s", timeout.as_secs()));
+        let attributes = match self.config.get_target_session_attrs() {
+            TargetSessionAttrs::ReadWrite => Some("read-write".to_owned()),
+            _ => None,
+        };
+        [("target_session_attrs", attributes), ("tcp_user_timeout", seconds)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+    }
+
     fn as_app(&self) -> Config {
+        with(&self.with_timeouts(), &[("role", ROLE)])
+    }
+
+    fn with_timeouts(&self) -> Config {
         let timeout = POSTGRES_STATEMENT.as_millis().to_string();
         with(
             &self.config,
             &[
-                ("role", ROLE),
                 ("search_path", SCHEMA),
                 ("statement_timeout", &timeout),
                 ("idle_in_transaction_session_timeout", &timeout),

@@ -2,7 +2,7 @@
 
 use super::{scope::Scope, transaction::Transaction};
 use crate::limits::{BLOB_PART, CONTENTS_BYTES};
-use agent::{ContentHash, SessionId, StoreError};
+use agent::{ContentHash, Owner, SessionId, StoreError};
 use std::sync::Arc;
 
 /// How often the blobs of an append are stored again because another process deleted them
@@ -117,6 +117,27 @@ pub(super) async fn content(
         Some(_) => get(transaction, &hash).await,
         None => Ok(None),
     }
+}
+
+/// Returns the bytes of the contents of each user of a tenant. What sessions share counts for each.
+pub(super) async fn sums(
+    transaction: &Transaction,
+    scope: &Scope,
+    tenant: &str,
+) -> Result<Vec<(Owner, u64)>, StoreError> {
+    let rows = transaction
+        .query(
+            "SELECT u.subject, sum(c.size)::int8 FROM contents c \
+             JOIN sessions s ON s.tenant_id = c.tenant_id AND s.id = c.session_id \
+             JOIN users u ON u.id = s.owner_id AND u.subject <> '' WHERE c.tenant_id = $1 GROUP BY u.subject",
+            &[&scope.tenant],
+        )
+        .await?;
+    let sum = |row: &tokio_postgres::Row| {
+        let owner = Owner { tenant: tenant.to_owned(), user: row.get(0) };
+        (owner, row.get::<_, i64>(1).cast_unsigned())
+    };
+    Ok(rows.iter().map(sum).collect())
 }
 
 /// Returns the bytes of a hash that is written in hexadecimal digits; other texts have their own.

@@ -11,6 +11,7 @@ mod cluster;
 mod column;
 mod connections;
 mod failure;
+mod janitor;
 mod lease;
 mod leases;
 mod life;
@@ -18,6 +19,7 @@ mod memories;
 mod migrate;
 mod node;
 mod raw;
+mod raw_memories;
 mod read;
 mod scope;
 mod search;
@@ -27,14 +29,16 @@ mod transaction;
 mod words;
 mod write;
 
-use crate::nodes::{ANY_FOLDERS, Nodes};
 use crate::{
     Holder,
     changes::Prepared,
     cursor::Cursor,
+    moved_memories::{MovedMemories, RawMemory},
     raw::{Digest, RawSession},
     server_state::{Migrated, NodeState, ServerStatus},
 };
+use crate::janitor::Janitor;
+use crate::nodes::{ANY_FOLDERS, Nodes};
 pub use access::AccessTables;
 
 use address::Address;
@@ -46,6 +50,7 @@ use async_trait::async_trait;
 use cluster::Cluster;
 use connections::Connections;
 use failure::cannot_connect;
+use janitor::PostgresJanitor;
 use leases::Leases;
 use memories::PostgresMemories;
 use node::{About, Node};
@@ -128,6 +133,11 @@ impl PostgresStore {
         Arc::new(Cluster(Arc::clone(&self.shared)))
     }
 
+    /// Returns the janitor of the database.
+    pub fn janitor(&self) -> Arc<dyn Janitor> {
+        Arc::new(PostgresJanitor(Arc::clone(&self.shared)))
+    }
+
     fn rows(&self) -> RawRows<'_> {
         RawRows { shared: &self.shared, scope: &self.scope }
     }
@@ -155,9 +165,31 @@ impl PostgresStore {
         self.rows().write(session).await
     }
 
+    /// Returns the memories of an owner; of all owners of the tenant without one.
+    pub(crate) async fn raw_memories(
+        &self,
+        owner: Option<Option<Owner>>,
+    ) -> Result<Vec<RawMemory>, StoreError> {
+        raw_memories::read(&self.shared, &self.scope, owner).await
+    }
+
+    /// Inserts memories that are not there.
+    pub(crate) async fn raw_write_memories(&self, new: Vec<RawMemory>) -> Result<MovedMemories, StoreError> {
+        raw_memories::write(&self.shared, new).await
+    }
+
     /// Returns the scope of what an owner names.
     fn scope_of(&self, owner: Option<&Owner>) -> Scope {
         if self.is_scoped { self.scope.clone() } else { Scope::of(owner) }
+    }
+
+    /// Returns the scope of what this store sees of the users of a tenant; `None` for nothing.
+    fn scope_in(&self, tenant: &str) -> Option<Scope> {
+        match &self.scope.name {
+            Some(own) if self.is_scoped && own.tenant != tenant => None,
+            _ if self.is_scoped => Some(self.scope.clone()),
+            _ => Some(Scope::of_tenant(tenant)),
+        }
     }
 
     async fn begin(&self) -> Result<Transaction, StoreError> {
@@ -358,14 +390,17 @@ impl SessionStore for PostgresStore {
     }
 
     async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {
-        let scope = match &self.scope.name {
-            Some(own) if self.is_scoped && own.tenant != tenant => return Ok(Vec::new()),
-            _ if self.is_scoped => self.scope.clone(),
-            _ => Scope::of_tenant(tenant),
-        };
+        let Some(scope) = self.scope_in(tenant) else { return Ok(Vec::new()) };
         let transaction = Transaction::begin(&self.shared.pool, &scope).await?;
         let spent = read::spent(&transaction, &scope, tenant, since).await;
         read(transaction, spent).await
+    }
+
+    async fn stored_contents(&self, tenant: &str) -> Result<Vec<(Owner, u64)>, StoreError> {
+        let Some(scope) = self.scope_in(tenant) else { return Ok(Vec::new()) };
+        let transaction = Transaction::begin(&self.shared.pool, &scope).await?;
+        let sums = blobs::sums(&transaction, &scope, tenant).await;
+        read(transaction, sums).await
     }
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {

@@ -16,7 +16,7 @@ const OLDEST_SERVER: i32 = 15;
 pub(super) async fn settings(client: &Client) -> Result<Vec<Setting>, tokio_postgres::Error> {
     let rows = client
         .query(
-            "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', \
+            "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', \
              'synchronous_standby_names', 'statement_timeout', 'idle_in_transaction_session_timeout') ORDER BY name",
             &[],
         )
@@ -70,12 +70,14 @@ async fn server_problem(client: &Client) -> Result<Option<String>, tokio_postgre
 
 /// Collects the state of a database, as the user of the URL.
 pub(super) async fn status(address: &Address) -> Result<ServerStatus, StoreError> {
-    let client = address.connect().await.map_err(|error| cannot_connect(&error))?;
+    let client = address.connect_as_programs_do().await.map_err(|error| cannot_connect(&error))?;
     let work = async {
         let server: String =
             client.query_one("SELECT current_setting('server_version')", &[]).await?.try_get(0)?;
         let schema = migrate::version(&client).await?;
-        let settings = settings(&client).await?;
+        let mut settings = settings(&client).await?;
+        let of_connections = address.settings_of_connections();
+        settings.extend(of_connections.map(|(name, value)| Setting { name, value, problem: None }));
         let mut problems: Vec<String> = server_problem(&client).await?.into_iter().collect();
         problems.extend(settings.iter().filter_map(|setting| setting.problem.clone()));
         let mut nodes = Vec::new();

@@ -155,7 +155,37 @@ pub(super) async fn delete(
             &[&id.as_str()],
         )
         .await?;
+    remove(transaction, rows.iter().map(|row| row.get(0)).collect()).await
+}
+
+/// Deletes a session and those of its subagents, unless one was used since a time, or a living node
+/// holds it. Returns the deleted ids.
+pub(super) async fn delete_unused(
+    transaction: &Transaction,
+    id: &SessionId,
+    before: i64,
+) -> Result<Vec<String>, StoreError> {
+    // A process that takes the lease or appends changes the row, so it waits for this one, or this
+    // one for it: the statement after the lock sees what was committed before.
+    let rows = transaction
+        .query(
+            "SELECT id FROM sessions WHERE id = $1 OR parent_id = $1 ORDER BY id FOR UPDATE",
+            &[&id.as_str()],
+        )
+        .await?;
     let ids: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let sql = format!(
+        "SELECT 1 FROM sessions s WHERE s.id = ANY ($1) AND (s.updated_at >= $2 OR EXISTS ({}))",
+        lease::LIVING
+    );
+    match ids.is_empty() || transaction.first(&sql, &[&ids, &before]).await?.is_some() {
+        true => Ok(Vec::new()),
+        false => remove(transaction, ids).await,
+    }
+}
+
+/// Deletes sessions whose rows are locked, and what only they refer to.
+async fn remove(transaction: &Transaction, ids: Vec<String>) -> Result<Vec<String>, StoreError> {
     let hashes = transaction
         .query(
             "SELECT hash FROM contents WHERE session_id = ANY ($1) \

@@ -96,7 +96,8 @@ pub(super) fn prepare(mut connection: Connection) -> rusqlite::Result<(Connectio
     Ok((connection, version))
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
+/// Returns the schema version; 0 for an empty file, or one of another program.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 

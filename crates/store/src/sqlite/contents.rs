@@ -2,7 +2,7 @@
 
 use super::failure::failed;
 use crate::limits::CONTENTS_BYTES;
-use agent::{ContentHash, SessionId, StoreError};
+use agent::{ContentHash, Owner, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _};
 use std::sync::Arc;
 
@@ -46,6 +46,22 @@ pub(super) fn get(
         .prepare_cached("SELECT bytes FROM contents WHERE session_id = ?1 AND hash = ?2")
         .and_then(|mut statement| statement.query_row((id.as_str(), &hash.0), |row| row.get(0)).optional())
         .map_err(|error| failed(&error))
+}
+
+/// Returns the bytes of the contents of each user of a tenant.
+pub(super) fn sums(connection: &Connection, tenant: &str) -> Result<Vec<(Owner, u64)>, StoreError> {
+    let sums = || -> rusqlite::Result<Vec<(Owner, u64)>> {
+        let mut statement = connection.prepare_cached(
+            "SELECT s.owner, sum(c.size) FROM sessions s JOIN contents c ON c.session_id = s.id \
+             WHERE s.tenant = ?1 AND s.owner IS NOT NULL GROUP BY s.owner",
+        )?;
+        let sum = |row: &rusqlite::Row<'_>| {
+            let owner = Owner { tenant: tenant.to_owned(), user: row.get(0)? };
+            Ok((owner, row.get::<_, i64>(1)?.cast_unsigned()))
+        };
+        statement.query_map([tenant], sum)?.collect()
+    };
+    sums().map_err(|error| failed(&error))
 }
 
 /// Copies all contents of one session to another.

@@ -1,12 +1,12 @@
 //! Opens the session database: creates what is missing, and salvages a damaged file.
 
 use super::{
-    connection::{SCHEMA_VERSION, connect, prepare},
+    connection::{SCHEMA_VERSION, connect, open_raw, prepare, version},
     failure::failed_at,
     file_state::{self, FileState, Identity},
     quarantine, salvage,
 };
-use crate::limits::OPENINGS;
+use crate::{limits::OPENINGS, server_state::Migrated};
 use agent::StoreError;
 use rusqlite::Connection;
 use std::{
@@ -67,6 +67,25 @@ pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
     let (database, version) = open_any_version(path)?;
     check(version, path)?;
     Ok(database)
+}
+
+/// Creates the file, or brings the schema of an older program up to date.
+pub(super) fn migrate(path: &Path) -> Result<Migrated, StoreError> {
+    let before = match file_state::length(path) {
+        None | Some(0) => 0,
+        Some(_) => open_raw(path)
+            .and_then(|connection| version(&connection))
+            .map_err(|error| failed_at(path, &error))
+            .or_else(|error| match error {
+                // Opening it salvages what can be read.
+                StoreError::Damaged(_) => Ok(0),
+                other => Err(other),
+            })?,
+    };
+    let database = open(path)?;
+    let after = version(&database.connection).map_err(|error| failed_at(path, &error))?;
+    let number = |version| i32::try_from(version).unwrap_or(i32::MAX);
+    Ok(Migrated { from: number(before), to: number(after) })
 }
 
 /// Opens the file for reading. Never changes a session, but creates the file if it is missing. A

@@ -105,18 +105,32 @@ pub(super) fn refuse_while_held(
     id: &SessionId,
     holder_lock: &HolderLock,
 ) -> Result<(), StoreError> {
-    let leased = connection
-        .prepare_cached(&format!("SELECT {LEASED} FROM sessions WHERE id = ?1"))
-        .and_then(|mut statement| statement.query_row([id.as_str()], leased).optional())
-        .map_err(|error| failed(&error))?
-        .ok_or_else(|| StoreError::NotFound(id.clone()))?;
-    match leased {
+    match lease_of(connection, id)? {
         Some(other) if !is_own(&other, holder_lock) && is_alive(&other, holder_lock) => {
             let holder = LeaseHolder { pid: other.pid, host: other.host, since: other.since };
             Err(StoreError::Held { session: id.clone(), holder })
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a living process holds a session, this one included.
+pub(super) fn is_live(
+    connection: &Connection,
+    id: &SessionId,
+    holder_lock: &HolderLock,
+) -> Result<bool, StoreError> {
+    let leased = lease_of(connection, id)?;
+    Ok(leased.is_some_and(|leased| is_own(&leased, holder_lock) || is_alive(&leased, holder_lock)))
+}
+
+/// Returns the lease in the row of a session; [`StoreError::NotFound`] without the session.
+fn lease_of(connection: &Connection, id: &SessionId) -> Result<Option<Leased>, StoreError> {
+    connection
+        .prepare_cached(&format!("SELECT {LEASED} FROM sessions WHERE id = ?1"))
+        .and_then(|mut statement| statement.query_row([id.as_str()], leased).optional())
+        .map_err(|error| failed(&error))?
+        .ok_or_else(|| StoreError::NotFound(id.clone()))
 }
 
 /// A session that a process has, or had when it died.

@@ -11,11 +11,13 @@ mod failure;
 mod file_state;
 mod holder;
 mod holder_lock;
+mod janitor;
 mod lease;
 mod machine;
 mod memories;
 mod quarantine;
 mod raw;
+mod raw_memories;
 mod read;
 mod repair;
 mod salvage;
@@ -31,7 +33,7 @@ pub use machine::Machine;
 pub use repair::{CheckDepth, Health, Remedy, Repaired, examine, repair};
 pub use salvage::{CutSession, Salvaged};
 
-use crate::changes::Prepared;
+use crate::{changes::Prepared, janitor::Janitor, server_state::Migrated};
 use agent::{
     ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
     SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
@@ -39,6 +41,7 @@ use agent::{
 use async_trait::async_trait;
 use database::Database;
 use holder_lock::HolderLock;
+use janitor::SqliteJanitor;
 use memories::{MemoryUser, SqliteMemories};
 use rusqlite::Connection;
 use std::{
@@ -88,6 +91,16 @@ impl SqliteStore {
         Self::with(path, holder, Some(database))
     }
 
+    /// Creates the file at `path`, or brings the schema of an older program up to date, as
+    /// [`SqliteStore::open`] does too.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`SqliteStore::open`].
+    pub fn migrate(path: impl AsRef<Path>) -> Result<Migrated, StoreError> {
+        database::migrate(path.as_ref())
+    }
+
     /// Starts a thread that opens the database, and returns without waiting for the disk, so that
     /// it does not delay the start. While the file cannot be opened, every call tries again and
     /// returns the error of [`SqliteStore::open`].
@@ -110,6 +123,12 @@ impl SqliteStore {
             reader: Arc::new(LazyReader { path, worker: Mutex::default() }),
             vanished,
         })
+    }
+
+    /// Returns the janitor of the file.
+    pub fn janitor(&self) -> Arc<dyn Janitor> {
+        let (writer, reader) = (Arc::clone(&self.writer), Arc::clone(&self.reader));
+        Arc::new(SqliteJanitor { writer, reader, holder_lock: Arc::clone(&self.holder_lock) })
     }
 
     /// Indexes what is pending, and searches.
@@ -287,6 +306,11 @@ impl SessionStore for SqliteStore {
     async fn spent(&self, tenant: &str, since: i64) -> Result<Vec<(Owner, Usage)>, StoreError> {
         let tenant = tenant.to_owned();
         self.reader.call(move |connection| read::spent(connection, &tenant, since)).await
+    }
+
+    async fn stored_contents(&self, tenant: &str) -> Result<Vec<(Owner, u64)>, StoreError> {
+        let tenant = tenant.to_owned();
+        self.reader.call(move |connection| contents::sums(connection, &tenant)).await
     }
 
     fn memories(&self) -> Option<Arc<dyn Memories>> {

@@ -42,6 +42,8 @@ pub struct Health {
     pub problems: Vec<String>,
     /// What would repair it.
     pub remedy: Remedy,
+    /// The version of its schema, if that can be read.
+    pub schema: Option<i32>,
     /// The number of sessions in it, as far as it can be read.
     pub sessions: u64,
     /// Sessions that lost a part in earlier damage.
@@ -69,7 +71,7 @@ pub enum Repaired {
 pub fn examine(path: &Path, depth: CheckDepth) -> Result<Option<Health>, StoreError> {
     let set_aside = quarantine::set_aside(path);
     let health =
-        |problems: Vec<String>, remedy| Health { problems, remedy, sessions: 0, cut: Vec::new(), set_aside };
+        |problems, remedy| Health { problems, remedy, schema: None, sessions: 0, cut: Vec::new(), set_aside };
     let file = path.display();
     match file_state::length(path) {
         None if file_state::identity(path).is_some() => {
@@ -126,11 +128,13 @@ fn inspect(path: &Path, depth: CheckDepth) -> rusqlite::Result<Health> {
     let mut health = Health {
         problems: Vec::new(),
         remedy: Remedy::Nothing,
+        schema: None,
         sessions: 0,
         cut: Vec::new(),
         set_aside: Vec::new(),
     };
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let version = connection::version(&connection)?;
+    health.schema = i32::try_from(version).ok().filter(|version| *version > 0);
     if version == 0 || version > SCHEMA_VERSION {
         let problem = match version {
             0 => "is a database of another program; choose another data directory".to_owned(),

@@ -10,6 +10,7 @@ mod conformance;
 mod crash;
 mod damage;
 mod holders;
+mod janitor;
 mod locks;
 mod many;
 mod memories;

@@ -106,6 +106,23 @@ async fn every_released_schema_is_migrated_without_loss() {
 }
 
 #[tokio::test]
+async fn a_migration_reports_the_schema_before_and_after() {
+    let newest = i32::try_from(MIGRATIONS.len()).unwrap();
+    let (_directory, path) = database_path();
+    for from in [0, newest] {
+        assert_eq!(SqliteStore::migrate(&path), Ok(store::server::Migrated { from, to: newest }));
+    }
+    let (_directory, path) = database_path();
+    drop(file_with_schema(3, &path));
+    assert_eq!(SqliteStore::migrate(&path), Ok(store::server::Migrated { from: 3, to: newest }));
+    check_complete(&path).await;
+    let file = Connection::open(&path).unwrap();
+    file.execute_batch(&format!("PRAGMA user_version = {}", newest + 1)).unwrap();
+    let refused = SqliteStore::migrate(&path).unwrap_err().to_string();
+    assert!(refused.contains("upgrade"), "{refused}");
+}
+
+#[tokio::test]
 async fn turns_and_cost_of_older_sessions_are_counted() {
     // From the tenth schema on, appends count.
     for version in 1..10 {

@@ -19,6 +19,9 @@ pub(crate) struct ServeArgs {
     /// How the log on stderr is written: lines of text, or a JSON object a line.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) log_format: LogFormat,
+    /// Bring the tables of the store up to date first; on one of several servers alone.
+    #[arg(long, requires = "store_place")]
+    pub(crate) migrate: bool,
 }
 
 /// Where a server listens, and where it stores sessions.

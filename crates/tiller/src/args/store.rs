@@ -2,15 +2,20 @@
 
 use agent::SessionId;
 use clap::{Args, Subcommand};
+use std::path::PathBuf;
 use store::StoreAddress;
 
 /// The store that a command acts on.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
+#[group(id = "store_place", multiple = false)]
 pub(crate) struct StoreArgs {
     /// The store: sqlite:FILE or postgres://USER@HOST/DATABASE; without it, the file of this
-    /// machine.
+    /// machine. Other users see a command line: leave the password to PGPASSWORD or a file.
     #[arg(long, value_name = "URL")]
     pub(crate) store: Option<StoreAddress>,
+    /// A file that holds the URL of the store, such as a credential of the service manager.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) store_file: Option<PathBuf>,
 }
 
 /// The commands of `tiller store`.

@@ -60,6 +60,16 @@ pub(crate) enum Lifetime {
     For(Duration),
 }
 
+impl Lifetime {
+    /// Returns how long it is; `None` forever.
+    pub(crate) fn time(self) -> Option<Duration> {
+        match self {
+            Self::Never => None,
+            Self::For(time) => Some(time),
+        }
+    }
+}
+
 /// The units of a lifetime, in seconds.
 const UNITS: [(char, u64); 3] = [('h', 60 * 60), ('d', 24 * 60 * 60), ('w', 7 * 24 * 60 * 60)];
 

@@ -28,6 +28,8 @@ pub(crate) struct Flags {
     pub(crate) deny: Vec<PermissionRule>,
     pub(crate) max_turns: Option<u32>,
     pub(crate) record: Option<AbsPath>,
+    /// Files with secrets that the command line names, which commands must not see.
+    pub(crate) secret_files: Vec<AbsPath>,
 }
 
 /// Flags about what a model is sent beside the conversation.
@@ -291,4 +293,5 @@ fn apply_flags(options: &mut Options, flags: Flags) {
     options.permissions.rules.deny.extend(at_home(flags.deny));
     options.session.limits.turn_requests = flags.max_turns.unwrap_or(options.session.limits.turn_requests);
     options.record = flags.record;
+    options.commands.secret_files = flags.secret_files;
 }

@@ -89,6 +89,8 @@ pub(crate) struct CommandOptions {
     /// Directories outside the project that sandboxed commands may write to.
     pub(crate) writable_paths: Vec<AbsPath>,
     pub(crate) resource_limits: ResourceLimits,
+    /// Files with secrets of this program that commands must not see.
+    pub(crate) secret_files: Vec<AbsPath>,
     /// Variables that commands get although their names look like those of secrets.
     pub(crate) keep_variables: Vec<String>,
     /// When the login shell's variables are read.
@@ -288,6 +290,7 @@ impl Options {
                 network: Network::Off,
                 writable_paths: Vec::new(),
                 resource_limits: ResourceLimits::default(),
+                secret_files: Vec::new(),
                 keep_variables: Vec::new(),
                 ask_login_shell: AskLoginShell::default(),
                 login: LoginShell::default(),

@@ -50,6 +50,8 @@ pub(crate) struct OperationSettings {
     pub(crate) user_folders: Option<String>,
     /// The providers whose keys users may use; those in the environment if `None`.
     pub(crate) shared_keys: Option<Vec<String>>,
+    /// How long a session is kept after its last use; forever without it.
+    pub(crate) retention: Option<Duration>,
 }
 
 impl Default for OperationSettings {
@@ -61,6 +63,7 @@ impl Default for OperationSettings {
             metrics_listen: None,
             user_folders: None,
             shared_keys: None,
+            retention: None,
         }
     }
 }

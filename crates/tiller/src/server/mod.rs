@@ -4,6 +4,7 @@ pub(crate) mod admin;
 mod application;
 mod connect;
 mod departure;
+mod housekeeping;
 mod listeners;
 mod nodes;
 mod oidc;
@@ -16,13 +17,21 @@ pub(crate) use connect::connect;
 
 use application::ServedProtocol;
 use departure::{Departing, Departure};
+use housekeeping::Housekeeping;
 use nodes::Node;
 use steward::Steward;
 use users::Users;
 
 use crate::{
-    directories::sessions_file, environment::Environment, exit::Exit, failure::usage, limits,
-    options::Options, settings::Settings, signals, streams, wiring,
+    directories::sessions_file,
+    environment::Environment,
+    exit::Exit,
+    failure::usage,
+    limits,
+    options::Options,
+    settings::Settings,
+    signals, streams,
+    wiring::{self, ServerStore},
 };
 use ::serve::{
     Access, Load, Metrics, Operators, Probes, ServeOptions, Server,
@@ -32,7 +41,7 @@ use agent::{Principal, Scope, SessionStore};
 use anyhow::{Context as _, Result};
 use futures::FutureExt as _;
 use std::{io::Write as _, sync::Arc};
-use store::{StoreAddress, nodes::Nodes};
+use store::StoreAddress;
 use system::{AbsPath, CommandDeadline};
 use tokio_util::sync::CancellationToken;
 
@@ -47,11 +56,8 @@ pub(crate) struct Place {
 }
 
 /// Serves clients over a store until a signal ends the server in order.
-pub(crate) async fn serve(
-    place: Place,
-    store: Arc<dyn SessionStore>,
-    nodes: Option<Arc<dyn Nodes>>,
-) -> Result<Exit> {
+pub(crate) async fn serve(place: Place, store: ServerStore) -> Result<Exit> {
+    let ServerStore { store, nodes, janitor } = store;
     let Place { options, environment, .. } = &place;
     let (system, directories) = (wiring::local_system(options), &options.directories);
     let stores::AccessStores { tokens, audit, .. } =
@@ -89,6 +95,8 @@ pub(crate) async fn serve(
     let quotas = Quotas::new(operation.user.clone(), operation.tenant.clone());
     let access =
         Access::new(Arc::new(credentials), local_principal).audited(audit.clone()).limited(quotas.clone());
+    let housekeeping =
+        Housekeeping { janitor, audit: audit.clone(), clock: wall_clock(), retention: operation.retention };
     let metrics = Metrics::default();
     metrics.install().map_err(anyhow::Error::msg)?;
     let load = Load::new(probes(&store));
@@ -97,6 +105,7 @@ pub(crate) async fn serve(
             .audited(audit)
             .with_load(load.clone())
             .going_on_after_death(options.serve.nodes().goes_on_after_death)
+            .with_store(store.clone())
             .with_model_concurrency(operation.model_concurrency),
     );
     let serve_options = ServeOptions {
@@ -142,6 +151,7 @@ pub(crate) async fn serve(
         server.listen_for_metrics(listener);
     }
     signals::end_in_order_within(departing.longest());
+    let housekeeping = tokio::spawn(housekeeping.run());
     let stop = CancellationToken::new();
     let run = server.run(stop.clone());
     let run = async {
@@ -174,6 +184,7 @@ pub(crate) async fn serve(
         exit
     };
     let ((), exit) = tokio::join!(run, end);
+    housekeeping.abort();
     if tokio::time::timeout(limits::HANG_UP, users.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }

@@ -1,6 +1,6 @@
 //! `tiller sessions migrate`: copies sessions from one store to another.
 
-use super::existing;
+use super::{Addresses, existing};
 use crate::{
     answer::{Answer, Console},
     args::MigrateArgs,
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use store::{
     Database,
-    transfer::{Outcome, Transfer, transfer},
+    transfer::{MovedMemories, Outcome, Transfer, transfer, transfer_memories},
 };
 
 /// What became of the sessions.
@@ -28,8 +28,23 @@ pub(crate) struct TransferReport {
     different: u64,
     /// The number of sessions that were not copied for another reason.
     failed: u64,
+    /// The memories; none were copied if only some sessions were asked for.
+    memories: Option<MemoryCounts>,
     /// Each session.
     items: Vec<TransferRow>,
+}
+
+/// What became of the memories.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct MemoryCounts {
+    /// The number of copied memories.
+    copied: u64,
+    /// The number of memories that were there already.
+    present: u64,
+    /// The number of those like which another one was there, which was left alone.
+    different: u64,
+    /// The number of those that there was no room for.
+    full: u64,
 }
 
 /// What became of a session.
@@ -44,17 +59,26 @@ pub(crate) struct TransferRow {
 }
 
 /// Runs the command. Exit code 1 if a session differs or was not copied.
-pub(crate) async fn run(console: &Console, args: MigrateArgs) -> Result<Exit> {
+pub(crate) async fn run(console: &Console, addresses: &Addresses<'_>, args: MigrateArgs) -> Result<Exit> {
     let MigrateArgs { from, to, user, session, dry_run, archive } = args;
     ensure!(from != to, "--from and --to name the same store; name two");
+    let (from, to) = (addresses.with_password(from)?, addresses.with_password(to)?);
     existing(&from)?;
     let (source, target) = (Database::open(&from).await?, Database::open(&to).await?);
     let options = Transfer { user, sessions: session, dry_run, archive };
     let mut report = TransferReport { dry_run, ..TransferReport::default() };
     transfer(&source, &target, &options, |id, outcome| report.add(id.as_str(), outcome)).await?;
-    let is_incomplete = report.different + report.failed > 0;
+    if options.sessions.is_empty() {
+        let MovedMemories { copied, present, different, full } =
+            transfer_memories(&source, &target, &options).await?;
+        report.memories = Some(MemoryCounts { copied, present, different, full });
+    }
+    let left = report.memories.as_ref().map_or(0, |memories| memories.different + memories.full);
+    let is_incomplete = report.different + report.failed + left > 0;
     let text = report.text();
-    console.print(Answer::new(report, text).failed_if(is_incomplete, "some sessions were not copied"))
+    console.print(
+        Answer::new(report, text).failed_if(is_incomplete, "some sessions or memories were not copied"),
+    )
 }
 
 impl TransferReport {
@@ -78,6 +102,12 @@ impl TransferReport {
             "{} {copied}, {} there already, {} different, {} failed\n",
             self.copied, self.present, self.different, self.failed
         );
+        if let Some(MemoryCounts { copied: count, present, different, full }) = &self.memories {
+            let _ = writeln!(
+                text,
+                "memories: {count} {copied}, {present} there already, {different} different, {full} without room"
+            );
+        }
         for row in &self.items {
             if let Some(reason) = &row.reason {
                 let _ = writeln!(text, "{} {}: {reason}", row.session_id, row.outcome);

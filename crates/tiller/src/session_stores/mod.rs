@@ -1,21 +1,22 @@
 //! `tiller store`: the state of a session store; `tiller sessions migrate`: copies between two.
 
+mod address;
 mod migrate;
 
+pub(crate) use address::Addresses;
 pub(crate) use migrate::{TransferReport, run as migrate};
 
 use crate::{
     answer::{Answer, Console},
-    args::{StoreArgs, StoreCommand},
+    args::StoreCommand,
     directories::sessions_file,
     exit::Exit,
-    options::Directories,
 };
 use anyhow::{Result, bail};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
-use store::{CheckDepth, Database, StoreAddress, server, transfer};
+use store::{CheckDepth, Database, SqliteStore, StoreAddress, server, transfer};
 
 /// The result of a migration.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -79,23 +80,26 @@ pub(crate) struct UnsoundRow {
 }
 
 /// Runs the command.
-pub(crate) async fn run(console: &Console, directories: &Directories, command: StoreCommand) -> Result<Exit> {
-    let address = |args: StoreArgs| {
-        args.store
-            .unwrap_or_else(|| StoreAddress::Sqlite(sessions_file(&directories.data).as_std().to_owned()))
-    };
+pub(crate) async fn run(console: &Console, addresses: &Addresses<'_>, command: StoreCommand) -> Result<Exit> {
+    let own = || StoreAddress::Sqlite(sessions_file(&addresses.directories.data).as_std().to_owned());
+    let address = async |args| Ok::<_, anyhow::Error>(addresses.of(args).await?.unwrap_or_else(own));
     match command {
-        StoreCommand::Migrate(args) => migrate_schema(console, &address(args)).await,
-        StoreCommand::Status(args) => status(console, &address(args)).await,
-        StoreCommand::Verify(args) => verify(console, &address(args)).await,
+        StoreCommand::Migrate(args) => migrate_schema(console, &address(args).await?).await,
+        StoreCommand::Status(args) => status(console, &address(args).await?).await,
+        StoreCommand::Verify(args) => verify(console, &address(args).await?).await,
+    }
+}
+
+/// Creates the tables of a store, or brings those of an older program up to date.
+pub(crate) async fn migrate_store(address: &StoreAddress) -> Result<server::Migrated> {
+    match address {
+        StoreAddress::Postgres(url) => Ok(server::migrate(url).await?),
+        StoreAddress::Sqlite(path) => Ok(SqliteStore::migrate(path)?),
     }
 }
 
 async fn migrate_schema(console: &Console, address: &StoreAddress) -> Result<Exit> {
-    let StoreAddress::Postgres(url) = address else {
-        bail!("{address} is migrated by every program that opens it; nothing is to be done");
-    };
-    let migrated = server::migrate(url).await?;
+    let migrated = migrate_store(address).await?;
     let text = match (migrated.from, migrated.to) {
         (0, to) => format!("{address}: created the tables, schema {to}\n"),
         (from, to) if from == to => format!("{address}: schema {to} is up to date\n"),
@@ -130,7 +134,7 @@ async fn status(console: &Console, address: &StoreAddress) -> Result<Exit> {
             StoreStatus {
                 store: address.to_string(),
                 server: None,
-                schema: None,
+                schema: found.schema,
                 sessions: Some(found.sessions),
                 settings: Vec::new(),
                 nodes: Vec::new(),

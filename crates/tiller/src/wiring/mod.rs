@@ -25,7 +25,7 @@ use agent::{Operator, Runtime, SessionStore, ToolProviders};
 use anyhow::{Context as _, Result};
 use providers::Catalog;
 use std::sync::Arc;
-use store::{Database, SqliteStore, StoreAddress, nodes::Nodes};
+use store::{Database, SqliteStore, StoreAddress, janitor::Janitor, nodes::Nodes};
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
@@ -82,25 +82,32 @@ pub(crate) fn wire_to(
     App { runtime, catalog, _temporary: None }
 }
 
-/// Opens the session store of a server: at an address, or that of the data directory. Returns the
-/// nodes that share it as well, if it can be shared.
-pub(crate) async fn session_store(
-    options: &Options,
-    address: Option<&StoreAddress>,
-) -> Result<(Arc<dyn SessionStore>, Option<Arc<dyn Nodes>>)> {
+/// The session store of a server.
+pub(crate) struct ServerStore {
+    pub(crate) store: Arc<dyn SessionStore>,
+    /// The nodes that share it, if it can be shared.
+    pub(crate) nodes: Option<Arc<dyn Nodes>>,
+    /// What deletes from it.
+    pub(crate) janitor: Arc<dyn Janitor>,
+}
+
+/// Opens the session store of a server: at an address, or that of the data directory.
+pub(crate) async fn session_store(options: &Options, address: Option<&StoreAddress>) -> Result<ServerStore> {
     match address {
         Some(address) => {
             let database = Database::open(address).await;
             let database = database.with_context(|| format!("cannot open the session store {address}"))?;
-            let nodes = database.nodes();
+            let (nodes, janitor) = (database.nodes(), database.janitor());
             if let (Some(nodes), Some(folders)) = (&nodes, &options.serve.nodes().folders) {
                 nodes.set_folders(folders.clone());
             }
-            Ok((database.into_store(), nodes))
+            Ok(ServerStore { store: database.into_store(), nodes, janitor })
         }
         None => {
             let file = sessions_file(&options.directories.data);
-            Ok((Arc::new(SqliteStore::open_in_background(file.as_std())?), None))
+            let store = SqliteStore::open_in_background(file.as_std())?;
+            let janitor = store.janitor();
+            Ok(ServerStore { store: Arc::new(store), nodes: None, janitor })
         }
     }
 }

@@ -95,6 +95,7 @@ fn sandbox(options: &Options) -> SandboxOptions {
     if options.user_folder().is_some() {
         hidden.extend(server.map(|server| server.config.clone()));
     }
+    hidden.extend(options.commands.secret_files.iter().cloned());
     SandboxOptions {
         level: options.commands.sandbox,
         network: options.commands.network == Network::On,

@@ -43,6 +43,7 @@ mod mcp_login;
 mod mcp_serve;
 mod memory;
 mod metrics;
+mod migrations;
 mod misuses;
 mod model_server;
 mod models;

@@ -64,6 +64,42 @@ fn a_user_has_so_many_sessions_and_prompts_and_the_user_of_the_machine_as_many_a
 }
 
 #[test]
+fn stored_contents_are_limited_also_after_a_restart() {
+    let home = Home::new();
+    home.settings("[providers.local]\ndiscover = false\n[serve.quota.user]\ncontents_mib = 1\n");
+    home.write("a.txt", &format!("one\n{}", format!("{}\n", "m".repeat(1_900)).repeat(100)));
+    let (ada, bob) = (token(&home, "ada", &[]), token(&home, "bob", &[]));
+    let args = ["--yolo", TCP[0], TCP[1]];
+    let server = Server::start(&home, &args);
+    let mut client = Client::connect(&home, Some((&server, &ada)));
+    let session = new_session(&mut client, &home).unwrap();
+    // Each content has 190 kB.
+    for (before, after) in [
+        ("one", "two"),
+        ("two", "three"),
+        ("three", "four"),
+        ("four", "five"),
+        ("five", "six"),
+        ("six", "seven"),
+    ] {
+        let change = format!("replace \"{before}\" with \"{after}\" in a.txt");
+        client.request("session/prompt", prompt(&session, &change)).unwrap();
+    }
+    assert!(home.read("a.txt").unwrap().starts_with("seven\n"));
+    drop((client, server));
+
+    let server = Server::start(&home, &args);
+    let mut client = Client::connect(&home, Some((&server, &ada)));
+    let session = new_session(&mut client, &home).unwrap();
+    let refused = client.request("session/prompt", prompt(&session, "help")).unwrap_err();
+    assert_eq!((&refused["code"], &refused["data"]["quota"]), (&json!(-32603), &json!("contents_mib")));
+    assert!(refused["message"].as_str().unwrap().contains("delete sessions"), "{refused}");
+    let mut bob = Client::connect(&home, Some((&server, &bob)));
+    let session = new_session(&mut bob, &home).unwrap();
+    bob.request("session/prompt", prompt(&session, "help")).unwrap();
+}
+
+#[test]
 fn tokens_of_the_day_are_counted_over_a_restart_and_for_each_user() {
     let delta = json!({ "choices": [{ "index": 0, "delta": { "content": "hi" } }] });
     let used = json!({ "prompt_tokens": 60, "completion_tokens": 40, "total_tokens": 100 });

@@ -23,11 +23,11 @@ fn sessions_go_to_a_server_and_back() {
     let url = server.url("postgres");
     let database = json(&home, &["store", "status", "--store", &url], 1);
     assert!(database["problems"][0].as_str().unwrap().contains("tiller store migrate"), "{database}");
-    for (from, to) in [(0, 3), (3, 3)] {
+    for (from, to) in [(0, 5), (5, 5)] {
         let migrated = json(&home, &["store", "migrate", "--store", &url], 0);
         assert_eq!((&migrated["from"], &migrated["to"]), (&from.into(), &to.into()));
     }
-    assert_eq!(json(&home, &["store", "status", "--store", &url], 0)["schema"], 3);
+    assert_eq!(json(&home, &["store", "status", "--store", &url], 0)["schema"], 4);
 
     let listed = json(&home, &["sessions", "list"], 0);
     let ids: Vec<&str> =
@@ -60,6 +60,57 @@ fn sessions_go_to_a_server_and_back() {
     assert!(home.run(&["-p", "show a.txt", "--session", ids[0]]).status.success());
     let differs = json(&home, &there, 1);
     assert_eq!((&differs["different"], &differs["present"]), (&1.into(), &1.into()), "{differs}");
+}
+
+#[test]
+fn the_file_of_a_machine_is_migrated_or_confirmed() {
+    let home = Home::new();
+    let created = json(&home, &["store", "migrate"], 0);
+    let schema = created["to"].as_i64().unwrap();
+    assert_eq!((&created["from"], schema >= 11), (&0.into(), true), "{created}");
+    let confirmed = json(&home, &["store", "migrate"], 0);
+    assert_eq!((&confirmed["from"], &confirmed["to"]), (&schema.into(), &schema.into()));
+    assert_eq!(json(&home, &["store", "status"], 0)["schema"], schema);
+    let text = home.run(&["store", "migrate", "--store", "sqlite:own.db"]);
+    assert_eq!(stdout(&text), format!("sqlite:own.db: created the tables, schema {schema}\n"));
+    let text = home.run(&["store", "migrate", "--store", "sqlite:own.db"]);
+    assert_eq!(stdout(&text), format!("sqlite:own.db: schema {schema} is up to date\n"));
+}
+
+#[test]
+fn an_address_and_its_password_come_from_files() {
+    let Some(server) = Server::start() else { return };
+    let home = Home::new();
+    let url = server.url("postgres");
+    home.write("address", &format!("{url}\n"));
+    home.write("nothing", "hello\n");
+    home.write("passwords", "*:*:*:*:secret\n");
+    assert_eq!(json(&home, &["store", "migrate", "--store-file", "address"], 0)["from"], 0);
+    let created = json(&home, &["token", "create", "t", "--user", "ada", "--store-file", "address"], 0);
+    assert!(created["token"].as_str().unwrap().starts_with("tlr_"), "{created}");
+    let listed = json(&home, &["token", "list", "--store", &url], 0);
+    assert_eq!(listed["tokens"].as_array().unwrap().len(), 1, "{listed}");
+    let failed = |args: &[&str], code: i32, says: &str| {
+        let output = home.run(args);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
+        assert!(text.contains(says) && !text.contains("secret"), "{args:?}: {text}");
+    };
+    failed(&["store", "status", "--store-file", "nothing"], 1, "no address of a session store");
+    failed(&["store", "status", "--store-file", "missing"], 1, "missing");
+    failed(&["store", "status", "--store-file", "address", "--store", "sqlite:x"], 1, "cannot be used with");
+    failed(&["serve", "--migrate"], 1, "--store");
+    // A file that others can read is not used, and the refusal has the command that mends it.
+    let open = format!("{url}?passfile=passwords");
+    failed(&["store", "status", "--store", &open], 1, "chmod 600");
+    let path = home.project().join("passwords");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    assert_eq!(json(&home, &["store", "status", "--store", &open], 0)["schema"].as_i64().is_some(), true);
+    let mut by_variable = home.tiller(&["store", "status", "--store", &url]);
+    assert!(by_variable.env("PGPASSFILE", "passwords").output().unwrap().status.success());
+    let mut missing = home.tiller(&["store", "status", "--store", &url]);
+    let missing = missing.env("PGPASSFILE", "none").output().unwrap();
+    assert!(!missing.status.success() && stderr(&missing).contains("none"), "{}", stderr(&missing));
 }
 
 #[test]

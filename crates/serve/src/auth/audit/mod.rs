@@ -36,11 +36,13 @@ pub enum AuditEvent {
     Administered,
     /// Sessions were migrated to another store.
     Migrated,
+    /// The server deleted sessions that were not used for long, or contents that nothing needs.
+    Deleted,
 }
 
 impl AuditEvent {
     /// All events.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Authenticated,
         Self::Refused,
         Self::TokenCreated,
@@ -52,6 +54,7 @@ impl AuditEvent {
         Self::QuotaRefused,
         Self::Administered,
         Self::Migrated,
+        Self::Deleted,
     ];
 
     /// Returns the event with a name.
@@ -73,6 +76,7 @@ impl AuditEvent {
             Self::QuotaRefused => "quota_refused",
             Self::Administered => "administered",
             Self::Migrated => "migrated",
+            Self::Deleted => "deleted",
         }
     }
 
@@ -87,7 +91,8 @@ impl AuditEvent {
             | Self::CrossUserRead
             | Self::TakenOver
             | Self::Administered
-            | Self::Migrated => true,
+            | Self::Migrated
+            | Self::Deleted => true,
         }
     }
 }

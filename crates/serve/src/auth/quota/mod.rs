@@ -22,6 +22,9 @@ use std::{
 };
 use turns::Waiter;
 
+/// Bytes in a MiB.
+const MIB: u64 = 1024 * 1024;
+
 /// The limits of one user, or of all users of a tenant together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaLimits {
@@ -39,6 +42,8 @@ pub struct QuotaLimits {
     pub tokens_per_day: Option<u64>,
     /// Cost of models within a day of UTC, in millionths of a dollar; `None` if it is not limited.
     pub microdollars_per_day: Option<u64>,
+    /// Contents of files that are stored to undo changes, in MiB; `None` if they are not limited.
+    pub contents_mib: Option<u64>,
 }
 
 impl Default for QuotaLimits {
@@ -51,6 +56,7 @@ impl Default for QuotaLimits {
             prompts_per_minute: 20,
             tokens_per_day: None,
             microdollars_per_day: None,
+            contents_mib: Some(10 * 1024),
         }
     }
 }
@@ -66,6 +72,7 @@ impl QuotaLimits {
             prompts_per_minute: u32::MAX,
             tokens_per_day: None,
             microdollars_per_day: None,
+            contents_mib: None,
         }
     }
 }
@@ -85,6 +92,8 @@ pub enum Quota {
     Tokens,
     /// Cost within a day.
     Cost,
+    /// Stored contents of files.
+    Contents,
 }
 
 impl Quota {
@@ -97,6 +106,7 @@ impl Quota {
             Self::Prompts => "prompts_per_minute",
             Self::Tokens => "tokens_per_day",
             Self::Cost => "cost_per_day",
+            Self::Contents => "contents_mib",
         }
     }
 }
@@ -118,6 +128,7 @@ pub enum Level {
     match level { Level::User => "the user", Level::Tenant => "the tenant" },
     match retry_after {
         Some(wait) => format!("try again in {} s", wait.as_secs().max(1)),
+        None if *quota == Quota::Contents => "delete sessions, which makes room within a minute".to_owned(),
         None => "end one of them, or wait for one to end".to_owned(),
     }
 )]
@@ -156,6 +167,8 @@ struct Usage {
     counts: Counts,
     rate: Rate,
     spending: Spending,
+    /// The bytes of stored contents, when they were last read.
+    contents: u64,
 }
 
 impl Quotas {
@@ -259,11 +272,50 @@ impl Quotas {
         tenant.spending.check(Level::Tenant, &self.0.tenant, now)
     }
 
+    /// Whether stored contents are limited.
+    pub fn limits_contents(&self) -> bool {
+        self.0.user.contents_mib.is_some() || self.0.tenant.contents_mib.is_some()
+    }
+
+    /// Sets the bytes of stored contents of all users of a tenant; of those who are missing, to
+    /// none.
+    pub fn store_contents(&self, tenant: &str, bytes: &HashMap<String, u64>) {
+        let mut tenants = self.0.tenants();
+        let tenant = tenants.entry(tenant.to_owned()).or_default();
+        tenant.users.values_mut().for_each(|user| user.contents = 0);
+        for (user, bytes) in bytes {
+            tenant.users.entry(user.clone()).or_default().contents = *bytes;
+        }
+        tenant.usage.contents = bytes.values().fold(0, |sum, bytes| sum.saturating_add(*bytes));
+    }
+
+    /// Fails if the user or the tenant has as much stored contents as it may. What one turn stores
+    /// beyond the limit is not foreseen.
+    ///
+    /// # Errors
+    /// The quota that is used up.
+    pub fn may_store(&self, owner: &Owner) -> Result<(), QuotaExceeded> {
+        let mut tenants = self.0.tenants();
+        let (tenant, user) = usage(&mut tenants, owner);
+        for (level, used, limit) in [
+            (Level::User, user.contents, self.0.user.contents_mib),
+            (Level::Tenant, tenant.contents, self.0.tenant.contents_mib),
+        ] {
+            if let Some(limit) = limit.filter(|limit| used >= limit.saturating_mul(MIB)) {
+                return Err(QuotaExceeded { quota: Quota::Contents, level, limit, retry_after: None });
+            }
+        }
+        Ok(())
+    }
+
     /// Drops what is known of users who use nothing now and have used nothing that still counts.
     /// Call it every few minutes.
     pub fn sweep(&self, monotonic: tokio::time::Instant, now: jiff::Timestamp) {
         let idle = |usage: &Usage| {
-            usage.counts.is_zero() && usage.rate.is_idle(monotonic) && usage.spending.is_over(now)
+            usage.counts.is_zero()
+                && usage.rate.is_idle(monotonic)
+                && usage.spending.is_over(now)
+                && usage.contents == 0
         };
         self.0.tenants().retain(|_, tenant| {
             tenant.users.retain(|_, user| !idle(user));

@@ -41,6 +41,32 @@ fn connections_and_sessions_are_counted_while_they_exist_by_user_and_tenant() {
 }
 
 #[test]
+fn stored_contents_are_those_of_the_last_reading() {
+    let user = QuotaLimits { contents_mib: Some(2), ..QuotaLimits::unlimited() };
+    let tenant = QuotaLimits { contents_mib: Some(3), ..QuotaLimits::unlimited() };
+    let quotas = Quotas::new(user, tenant);
+    let read = |sizes: &[(&str, u64)]| {
+        let sizes = sizes.iter().map(|(user, bytes)| ((*user).to_owned(), *bytes));
+        quotas.store_contents("a", &sizes.collect());
+    };
+    assert!(quotas.limits_contents());
+    quotas.may_store(&ada()).unwrap();
+    read(&[("ada", 2 * MIB - 1), ("bob", 1)]);
+    quotas.may_store(&ada()).unwrap();
+    read(&[("ada", 2 * MIB)]);
+    quotas.sweep(Instant::now(), Timestamp::UNIX_EPOCH);
+    let exceeded = quotas.may_store(&ada()).unwrap_err();
+    assert_eq!((exceeded.quota.name(), exceeded.level, exceeded.limit), ("contents_mib", Level::User, 2));
+    assert!(exceeded.to_string().contains("delete sessions"), "{exceeded}");
+    quotas.may_store(&owner("a", "bob")).unwrap();
+    quotas.may_store(&owner("b", "ada")).unwrap();
+    read(&[("bob", 3 * MIB / 2), ("eve", 3 * MIB / 2)]);
+    assert_eq!(quotas.may_store(&ada()).unwrap_err().level, Level::Tenant);
+    read(&[]);
+    quotas.may_store(&ada()).unwrap();
+}
+
+#[test]
 fn prompts_are_a_bucket_that_fills_within_a_minute() {
     let quotas = Quotas::new(QuotaLimits::default(), QuotaLimits::unlimited());
     let start = Instant::now();

@@ -29,6 +29,19 @@ async fn migrations_are_repeated_and_run_concurrently() {
     assert_eq!(store.append(&lease, vec![user_message("on")]).await, Ok(2));
     let status = PostgresStore::status(&url).await.unwrap();
     assert_eq!((status.schema, status.problems, status.nodes.len()), (Some(newest), Vec::new(), 1));
+    let values = status.settings.iter().map(|setting| (setting.name.as_str(), setting.value.as_str()));
+    let values: std::collections::BTreeMap<_, _> = values.collect();
+    for (name, value) in [
+        ("fsync", "on"),
+        ("full_page_writes", "on"),
+        ("idle_in_transaction_session_timeout", "10s"),
+        ("statement_timeout", "10s"),
+        ("synchronous_commit", "on"),
+        ("target_session_attrs", "read-write"),
+        ("tcp_user_timeout", "10s"),
+    ] {
+        assert_eq!(values.get(name), Some(&value), "{values:?}");
+    }
 
     // A second database of the server has the role already.
     database(&server, "second").await;

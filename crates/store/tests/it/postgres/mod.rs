@@ -2,10 +2,13 @@
 
 mod bytes;
 mod isolation;
+mod janitor;
 mod kills;
+mod many_copies;
 mod migrations;
 mod nodes;
 mod outcomes;
+mod passwords;
 mod proxy;
 mod races;
 mod server;

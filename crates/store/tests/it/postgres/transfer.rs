@@ -59,12 +59,12 @@ async fn outcomes(from: &Database, to: &Database, options: &Transfer) -> BTreeMa
     outcomes
 }
 
-async fn open(address: &str) -> Database {
+pub(super) async fn open(address: &str) -> Database {
     Database::open(&address.parse::<StoreAddress>().unwrap()).await.unwrap()
 }
 
 /// Returns every column that is copied, of every row.
-fn rows(path: &Path) -> Vec<Vec<Value>> {
+pub(super) fn rows(path: &Path) -> Vec<Vec<Value>> {
     let file = Connection::open(path).unwrap();
     let mut all = Vec::new();
     for sql in [

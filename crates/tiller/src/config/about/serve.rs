@@ -88,6 +88,11 @@ pub(super) const ABOUT: &[About] = &[
         "Tokens of a user within a day of UTC, without those read from a cache.",
     ),
     quota(
+        "serve.quota.user.contents_mib",
+        Some(10 * 1024),
+        "Contents of files that a user's sessions store to undo changes, in MiB.",
+    ),
+    quota(
         "serve.quota.user.cost_per_day",
         None,
         "Cost of the models of a user within a day of UTC, in US cents, as far as prices are known.",
@@ -123,6 +128,11 @@ pub(super) const ABOUT: &[About] = &[
         "Tokens of all users of a tenant together within a day of UTC, without those read from a cache.",
     ),
     quota(
+        "serve.quota.tenant.contents_mib",
+        None,
+        "Contents of files that the sessions of all users of a tenant together store to undo changes, in MiB.",
+    ),
+    quota(
         "serve.quota.tenant.cost_per_day",
         None,
         "Cost of the models of all users of a tenant together within a day of UTC, in US cents, as far as prices are known.",
@@ -134,6 +144,12 @@ pub(super) const ABOUT: &[About] = &[
         text: "Requests of a server to one provider of models at the same time; others wait, and users \
                take turns.",
     },
+    text(
+        "serve.retention",
+        "never",
+        "How long the server keeps a session after its last use, such as `90d`: a number and `h`, `d` or `w`. \
+               [Older ones are deleted](serve.md#how-long-sessions-are-kept), those of all users.",
+    ),
     text(
         "serve.metrics_listen",
         "none",

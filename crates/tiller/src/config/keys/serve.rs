@@ -1,7 +1,10 @@
 //! The settings of a server.
 
 use super::super::{InProject, Key, Value, ValueError};
-use crate::options::{OidcSettings, Options};
+use crate::{
+    args::Lifetime,
+    options::{OidcSettings, Options},
+};
 use agent::Scope;
 use system::AbsPath;
 
@@ -49,6 +52,9 @@ pub(super) const KEYS: &[Key] = &[
     server("serve.quota.user.tokens_per_day", |o, _, v| {
         Ok(o.serve.operation_mut().user.tokens_per_day = Some(v.count()?))
     }),
+    server("serve.quota.user.contents_mib", |o, _, v| {
+        Ok(o.serve.operation_mut().user.contents_mib = Some(v.count()?))
+    }),
     server("serve.quota.user.cost_per_day", |o, _, v| {
         Ok(o.serve.operation_mut().user.microdollars_per_day =
             Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
@@ -71,12 +77,19 @@ pub(super) const KEYS: &[Key] = &[
     server("serve.quota.tenant.tokens_per_day", |o, _, v| {
         Ok(o.serve.operation_mut().tenant.tokens_per_day = Some(v.count()?))
     }),
+    server("serve.quota.tenant.contents_mib", |o, _, v| {
+        Ok(o.serve.operation_mut().tenant.contents_mib = Some(v.count()?))
+    }),
     server("serve.quota.tenant.cost_per_day", |o, _, v| {
         Ok(o.serve.operation_mut().tenant.microdollars_per_day =
             Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
     }),
     server("serve.model_concurrency", |o, _, v| {
         Ok(o.serve.operation_mut().model_concurrency = Some(v.count()?))
+    }),
+    server("serve.retention", |o, _, v| {
+        let lifetime = v.text()?.parse::<Lifetime>().map_err(ValueError::invalid)?;
+        Ok(o.serve.operation_mut().retention = lifetime.time())
     }),
     server("serve.metrics_listen", |o, _, v| Ok(o.serve.operation_mut().metrics_listen = Some(v.text()?))),
     server("serve.user_folders", |o, _, v| {

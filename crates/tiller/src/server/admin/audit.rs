@@ -22,7 +22,8 @@ pub(super) async fn show(
     only: Option<String>,
     store: StoreArgs,
 ) -> Result<Exit> {
-    let stores = stores::open(place.system.clone(), place.directories, store.store.as_ref()).await?;
+    let store = place.addresses().of(store).await?;
+    let stores = stores::open(place.system.clone(), place.directories, store.as_ref()).await?;
     let report = stores.audit.since(since.time(wall_clock()())).await?;
     let is_meant = |record: &AuditRecord| {
         only.as_ref().is_none_or(|user| record.who.as_ref().is_some_and(|who| who.user == *user))

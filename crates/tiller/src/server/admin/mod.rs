@@ -19,6 +19,7 @@ use crate::{
     exit::Exit,
     limits::DRAIN_STEP,
     options::Directories,
+    session_stores::Addresses,
     table::Table,
 };
 use ::serve::admin::{AskError, ask};
@@ -63,6 +64,11 @@ pub(crate) async fn run(place: AdminPlace<'_>, command: ServeCommand) -> Result<
 }
 
 impl AdminPlace<'_> {
+    fn addresses(&self) -> Addresses<'_> {
+        let Self { environment, directories, system, cwd, .. } = self;
+        Addresses { environment, directories, system: system.clone(), cwd }
+    }
+
     /// Returns the socket of the server: the given one, the one of the settings, or the usual one.
     fn socket(&self, given: &AdminSocket) -> PathBuf {
         if let Some(path) = &given.socket {
