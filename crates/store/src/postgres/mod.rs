@@ -29,6 +29,8 @@ mod transaction;
 mod words;
 mod write;
 
+use crate::janitor::Janitor;
+use crate::nodes::{ANY_FOLDERS, Nodes};
 use crate::{
     Holder,
     changes::Prepared,
@@ -37,8 +39,6 @@ use crate::{
     raw::{Digest, RawSession},
     server_state::{Migrated, NodeState, ServerStatus},
 };
-use crate::janitor::Janitor;
-use crate::nodes::{ANY_FOLDERS, Nodes};
 pub use access::AccessTables;
 
 use address::Address;

@@ -27,7 +27,7 @@ fn sessions_go_to_a_server_and_back() {
         let migrated = json(&home, &["store", "migrate", "--store", &url], 0);
         assert_eq!((&migrated["from"], &migrated["to"]), (&from.into(), &to.into()));
     }
-    assert_eq!(json(&home, &["store", "status", "--store", &url], 0)["schema"], 4);
+    assert_eq!(json(&home, &["store", "status", "--store", &url], 0)["schema"], 5);
 
     let listed = json(&home, &["sessions", "list"], 0);
     let ids: Vec<&str> =
@@ -105,7 +105,7 @@ fn an_address_and_its_password_come_from_files() {
     failed(&["store", "status", "--store", &open], 1, "chmod 600");
     let path = home.project().join("passwords");
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    assert_eq!(json(&home, &["store", "status", "--store", &open], 0)["schema"].as_i64().is_some(), true);
+    assert!(json(&home, &["store", "status", "--store", &open], 0)["schema"].as_i64().is_some());
     let mut by_variable = home.tiller(&["store", "status", "--store", &url]);
     assert!(by_variable.env("PGPASSFILE", "passwords").output().unwrap().status.success());
     let mut missing = home.tiller(&["store", "status", "--store", &url]);
