@@ -231,7 +231,6 @@ pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static
     let allowed = settings::allows(policy, subject).then_some(Decision::Allow { rule: "AllowRule" });
     let mut steps: Vec<_> = [
         ("Mode", mode_denial(policy, subject)),
-        ("UserFolder", user_folder(policy, subject)),
         ("BlockedPath", blocked_path(policy, subject)),
         ("DenyPattern", commands::denied(policy, subject)),
         ("DeniedTools", denied_tool(policy, subject)),
@@ -246,6 +245,10 @@ pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static
     ]
     .map(|(rule, said)| (rule, said.map_or_else(|| "-".to_owned(), |decision| words(&decision))))
     .to_vec();
+    if policy.settings.folder.is_some() {
+        let said = user_folder(policy, subject).map_or_else(|| "-".to_owned(), |decision| words(&decision));
+        steps.insert(1, ("UserFolder", said));
+    }
     steps.push(("decision", words(&decide(policy, subject))));
     steps
 }

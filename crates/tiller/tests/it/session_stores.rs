@@ -99,7 +99,7 @@ fn an_address_and_its_password_come_from_files() {
     failed(&["store", "status", "--store-file", "nothing"], 1, "no address of a session store");
     failed(&["store", "status", "--store-file", "missing"], 1, "missing");
     failed(&["store", "status", "--store-file", "address", "--store", "sqlite:x"], 1, "cannot be used with");
-    failed(&["serve", "--migrate"], 1, "--store");
+    failed(&["serve", "--migrate"], 2, "--store");
     // A file that others can read is not used, and the refusal has the command that mends it.
     let open = format!("{url}?passfile=passwords");
     failed(&["store", "status", "--store", &open], 1, "chmod 600");
