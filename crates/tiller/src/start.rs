@@ -314,9 +314,9 @@ async fn acp(args: AcpArgs, console: &Console, environment: &Environment) -> Res
 
 /// Serves the protocol over sockets, or administers the server.
 async fn serve(args: ServeArgs, console: &Console, environment: &Environment) -> Result<Exit> {
-    let ServeArgs { command, session, place, log_format: _, migrate } = args;
+    let ServeArgs { command, session, place, log_format, migrate } = args;
     match command {
-        None => start_server(session, place, migrate, environment).await.map_err(not_started),
+        None => start_server(session, place, migrate, log_format, environment).await.map_err(not_started),
         Some(ServeCommand::Check(place)) => check_server(*place, console, environment).await,
         Some(command) => {
             let Resolved { options, cwd, .. } =
@@ -338,6 +338,7 @@ async fn start_server(
     session: SessionArgs,
     place: ServePlace,
     migrates: bool,
+    log_format: logging::LogFormat,
     environment: &Environment,
 ) -> Result<Exit> {
     let machine = machine(environment)?;
@@ -351,7 +352,8 @@ async fn start_server(
     }
     apply(place, &mut options, &cwd);
     let store = wiring::session_store(&options, address.as_ref()).await?;
-    let place = server::Place { settings, options, environment: environment.clone(), cwd, store: address };
+    let environment = environment.clone();
+    let place = server::Place { settings, options, environment, cwd, store: address, log_format };
     server::serve(place, store).await
 }
 

@@ -28,6 +28,7 @@ use crate::{
     exit::Exit,
     failure::usage,
     limits,
+    logging::LogFormat,
     options::Options,
     settings::Settings,
     signals, streams,
@@ -53,12 +54,15 @@ pub(crate) struct Place {
     pub(crate) cwd: AbsPath,
     /// The store, if it is not the file of this machine.
     pub(crate) store: Option<StoreAddress>,
+    /// How what the server prints is written.
+    pub(crate) log_format: LogFormat,
 }
 
 /// Serves clients over a store until a signal ends the server in order.
 pub(crate) async fn serve(place: Place, store: ServerStore) -> Result<Exit> {
     let ServerStore { store, nodes, janitor } = store;
-    let Place { options, environment, .. } = &place;
+    let Place { options, environment, log_format, .. } = &place;
+    let log_format = *log_format;
     let (system, directories) = (wiring::local_system(options), &options.directories);
     let stores::AccessStores { tokens, audit, .. } =
         stores::open(system, directories, place.store.as_ref()).await?;
@@ -143,11 +147,11 @@ pub(crate) async fn serve(place: Place, store: ServerStore) -> Result<Exit> {
     let departure =
         cluster.zip(server.drain()).map(|((nodes, address), drain)| Departure { nodes, drain, address });
     for listener in listeners {
-        writeln!(streams::stderr(), "listening on {}", listener.place())?;
+        announce(log_format, &format!("listening on {}", listener.place()))?;
         server.listen(listener);
     }
     for listener in metrics_listeners {
-        writeln!(streams::stderr(), "metrics on {}", listener.place())?;
+        announce(log_format, &format!("metrics on {}", listener.place()))?;
         server.listen_for_metrics(listener);
     }
     signals::end_in_order_within(departing.longest());
@@ -214,6 +218,19 @@ fn local_principal(uid: u32) -> Principal {
     }
     let scopes = principal.scopes.iter().filter(|scope| !matches!(scope, Scope::Admin | Scope::Runner));
     Principal { scopes: scopes.collect(), ..principal }
+}
+
+/// Prints where the server is, whatever the level of the log.
+fn announce(format: LogFormat, text: &str) -> Result<()> {
+    let line = match format {
+        LogFormat::Text => text.to_owned(),
+        LogFormat::Json => {
+            let timestamp = wall_clock()().to_string();
+            serde_json::json!({ "timestamp": timestamp, "level": "INFO", "message": text, "target": module_path!() })
+                .to_string()
+        }
+    };
+    Ok(writeln!(streams::stderr(), "{line}")?)
 }
 
 /// Raises the limit of open files as far as the system permits: each socket is one, and many

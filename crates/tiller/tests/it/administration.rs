@@ -6,7 +6,12 @@ use crate::{
     team::{Client, Server, prompt, token},
 };
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    os::unix::fs::PermissionsExt as _,
+    process::Stdio,
+};
 
 fn ask(home: &Home, args: &[&str]) -> Value {
     let output = home.run(&[&["serve"], args, &["--json"]].concat());
@@ -190,4 +195,24 @@ fn a_server_over_a_database_takes_its_tokens_and_writes_its_audit_there() {
     assert!(!home.path().join("home/.local/share/tiller/audit").exists());
     let check = home.run(&[&["serve", "check", "--json"][..], &store].concat());
     assert!(check.status.success(), "{}", stdout(&check));
+}
+
+#[test]
+fn a_log_of_objects_has_nothing_else_in_it() {
+    let home = Home::new();
+    let created: [_; 2] = ["ada", "bob"].map(|user| token(&home, user, &[]));
+    assert_ne!(created[0], created[1]);
+    let mut server = home
+        .tiller(&["serve", "--listen", "tcp:127.0.0.1:0", "--log-format", "json"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap()).unwrap();
+    let warning = next();
+    assert_eq!(warning["level"], "WARN");
+    assert!(warning["message"].as_str().unwrap().contains("serve.user_folders"), "{warning}");
+    assert!(next()["message"].as_str().unwrap().starts_with("listening on tcp:127.0.0.1:"));
+    server.kill().unwrap();
+    server.wait().unwrap();
 }

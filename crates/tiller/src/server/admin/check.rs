@@ -182,13 +182,11 @@ fn listening(checked: &Checked<'_>, tokens: &[TokenRow], report: &mut Report) {
 async fn users(checked: &Checked<'_>, tokens: &[TokenRow], report: &mut Report) {
     const SUBJECT: &str = "users";
     let options = checked.options;
-    if let Err(error) = user_place::check_user_folders(options) {
-        report.problem(SUBJECT, format!("{error:#}"));
-    }
     let others = options.serve.oidc().issuer.is_some() || !options.serve.unix_users.is_empty();
-    match user_place::shared_files(options, tokens, others) {
-        Some(warning) => report.warning(SUBJECT, warning),
-        None => report
+    match (user_place::check_user_folders(options), user_place::shared_files(options, tokens, others)) {
+        (Err(error), _) => report.problem(SUBJECT, format!("{error:#}")),
+        (Ok(()), Some(warning)) => report.warning(SUBJECT, warning),
+        (Ok(()), None) => report
             .ok(SUBJECT, "commands run as the account of the server, apart from each other by its sandbox"),
     }
     let support = wiring::local_system(options).sandbox_support().await;
