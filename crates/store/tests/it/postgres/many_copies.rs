@@ -107,7 +107,7 @@ fn memory(project: Option<&str>, title: &str, content: &str) -> NewMemory {
             class: MemoryClass::Durable,
             title: title.to_owned(),
             content: content.to_owned(),
-            pinned: title.len() % 2 == 0,
+            pinned: title.len().is_multiple_of(2),
         },
         project: project.map(|path| system::AbsPath::new(path).unwrap()),
         session: Some("s1".into()),
