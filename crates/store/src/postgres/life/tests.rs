@@ -279,6 +279,7 @@ impl World {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the long form of a test is chosen by a variable")]
 fn steps_wanted() -> usize {
     std::env::var("TILLER_LEASES").ok().map_or(60_000, |text| text.parse().expect("a number"))
 }
