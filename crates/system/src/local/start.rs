@@ -195,6 +195,7 @@ fn launch(
     if let (Ok(()), Some(input)) = (&written, input) {
         super::sandbox::send(&control, &input).ok();
     }
+    #[cfg(target_os = "linux")]
     if let (Ok(()), true, Some(deadline)) = (&written, request.timed, CommandDeadline::installed()) {
         super::sandbox::send(&control, &deadline).ok();
     }
