@@ -246,8 +246,8 @@ async fn what_clients_and_the_load_do_moves_the_metrics() {
     sleep(Duration::from_secs(120)).await;
     assert_eq!(count("tiller_slow_clients_total").await, 1.0);
 
-    node.memory.store(96, Ordering::Relaxed);
     let _idle = Socket::initialized(&node.server).await;
+    node.memory.store(96, Ordering::Relaxed);
     sleep(Duration::from_secs(3)).await;
     assert_eq!(node.initialize().await.status, 503);
     assert_eq!(count("tiller_overloaded_total{what=\"connection\"}").await, 1.0);
