@@ -60,6 +60,17 @@ pub struct Machines {
     pub folder: Option<AbsPath>,
 }
 
+impl Machines {
+    /// Returns the folder below which a directory must lie, if it does not, with its links
+    /// resolved.
+    pub(crate) async fn folder_left_by(&self, directory: &AbsPath) -> Option<&AbsPath> {
+        let folder = self.folder.as_ref()?;
+        let (below, found) = (self.local.resolve(folder).await, self.local.resolve(directory).await);
+        let is_below = matches!((below, found), (Ok(below), Ok(found)) if found.starts_with(&below));
+        (!is_below).then_some(folder)
+    }
+}
+
 /// The bounds of what the client sends.
 #[derive(Debug, Clone)]
 pub struct ClientBounds {

@@ -164,16 +164,6 @@ impl<W: Version> Connection<W> {
         Ok((cwd, additional))
     }
 
-    /// Returns the folder below which a directory must lie, if it does not, with its links
-    /// resolved.
-    async fn outside(&self, directory: &AbsPath) -> Option<&AbsPath> {
-        let machines = &self.options.machines;
-        let folder = machines.folder.as_ref()?;
-        let (below, found) = (machines.local.resolve(folder).await, machines.local.resolve(directory).await);
-        let is_below = matches!((below, found), (Ok(below), Ok(found)) if found.starts_with(&below));
-        (!is_below).then_some(folder)
-    }
-
     async fn check_directory(&self, peer: &Peer<W>, name: &str, given: &Value) -> Result<AbsPath, Error> {
         let wrong = |message: String| errors::invalid_params(message).data(json!({ name: given }));
         let path = given
@@ -181,12 +171,14 @@ impl<W: Version> Connection<W> {
             .and_then(|given| AbsPath::new(given).ok())
             .ok_or_else(|| wrong(format!("{name} must be an absolute path, not {given}")))?;
         match self.options.machines.local.metadata(&path).await {
-            Ok(metadata) if metadata.kind == FileKind::Directory => match self.outside(&path).await {
-                None => Ok(path),
-                Some(folder) => Err(wrong(format!(
-                    "{name} must lie below {folder}, your folder on this server, not at {path}"
-                ))),
-            },
+            Ok(metadata) if metadata.kind == FileKind::Directory => {
+                match self.options.machines.folder_left_by(&path).await {
+                    None => Ok(path),
+                    Some(folder) => Err(wrong(format!(
+                        "{name} must lie below {folder}, your folder on this server, not at {path}"
+                    ))),
+                }
+            }
             Ok(_) => Err(wrong(format!("{name} is not a directory: {path}"))),
             // The directory is on the editor's machine, which is a different one.
             Err(SystemError::NotFound(_))

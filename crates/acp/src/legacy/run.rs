@@ -173,6 +173,11 @@ impl LegacyConnection {
             Ok(_) => return Err(format!("workspaceRoot is not a directory: {cwd}; send one that is")),
             Err(error) => return Err(format!("workspaceRoot cannot be used: {error}; send another")),
         }
+        if let Some(folder) = self.options.machines.folder_left_by(&cwd).await {
+            return Err(format!(
+                "workspaceRoot must lie below {folder}, your folder on this server, not at {cwd}"
+            ));
+        }
         let conversation = self.state().conversation(&run.conversation);
         let Some(mut session) = cancel.run_until_cancelled(conversation.lock()).await else {
             return Ok(StopReason::Cancelled);

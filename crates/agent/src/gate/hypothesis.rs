@@ -65,6 +65,7 @@ impl<'a> Hypothesis<'a> {
             blocked_paths: &options.permissions.blocked_paths,
             rules: &options.permissions.rules,
             temp: &[],
+            folder: options.permissions.folder.as_ref(),
         };
         let (confinement, _) = confinement(system, &bounds, &accesses, None).await;
         Self { options, question, roots, accesses, grants: Grants::default(), confinement }

@@ -300,6 +300,7 @@ impl Gate {
             blocked_paths: &now.permissions.blocked_paths,
             rules: &now.permissions.rules,
             temp: &self.temp,
+            folder: now.permissions.folder.as_ref(),
         }
     }
 

@@ -188,11 +188,15 @@ pub(crate) struct Bounds<'a> {
     pub(crate) rules: &'a PermissionRules,
     /// The session's own temporary directories.
     pub(crate) temp: &'a [PrivateTemp],
+    /// The folder of a server's user, outside which nothing is writable.
+    pub(crate) folder: Option<&'a AbsPath>,
 }
 
 /// Returns the sandbox of a session's commands.
 pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
-    let Bounds { options, mode, roots, blocked_paths, rules, temp } = *bounds;
+    let Bounds { options, mode, roots, blocked_paths, rules, temp, folder } = *bounds;
+    // A link in the folder may lead out of it since the session began.
+    let is_inside = |root: &&AbsPath| folder.is_none_or(|folder| root.starts_with(folder));
     let level = match (options.level, mode) {
         (SandboxLevel::Off, _) => SandboxLevel::Off,
         (_, Mode::Plan | Mode::Ask) => SandboxLevel::ReadOnly,
@@ -218,7 +222,13 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         pinned: Vec::new(),
     };
     let writable = WritablePaths {
-        roots: roots.iter().chain(&options.writable).chain(&options.shared).cloned().collect(),
+        roots: roots
+            .iter()
+            .filter(is_inside)
+            .chain(&options.writable)
+            .chain(&options.shared)
+            .cloned()
+            .collect(),
         shared: options.shared.clone(),
         temp: temp.iter().filter(is_kept).cloned().collect(),
     };

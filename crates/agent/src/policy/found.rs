@@ -19,6 +19,7 @@ pub fn found_rules(root: &AbsPath, blocked_paths: &[String], limit: usize) -> Fo
         blocked_paths,
         rules: &Default::default(),
         temp: &[],
+        folder: None,
     };
     of_sandbox(policy::sandbox(&bounds), limit)
 }

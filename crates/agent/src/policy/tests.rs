@@ -648,6 +648,7 @@ fn what_may_not_be_read_is_hidden_from_searches_and_commands_too() {
         blocked_paths: &[],
         rules: &rules,
         temp: &[],
+        folder: None,
     });
     assert!(sandbox.is_secret(&path("/w/private/a.txt")));
     assert!(!sandbox.is_secret(&path("/w/a")));

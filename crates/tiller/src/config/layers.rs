@@ -155,8 +155,13 @@ fn apply_user(
     file: &SettingsFile,
     notices: &mut Vec<String>,
 ) -> Result<Vec<EffectiveSetting>, ConfigError> {
+    let settings = parse(file)?;
+    if options.served.is_none() {
+        settings.iter().try_for_each(|setting| setting.apply(options))?;
+        return Ok(settings.iter().map(EffectiveSetting::of).collect());
+    }
     let mut effective = Vec::new();
-    for setting in parse(file)? {
+    for setting in settings {
         let mut after = options.clone();
         setting.apply(&mut after)?;
         match refused_to_user(options, &after, setting.key) {

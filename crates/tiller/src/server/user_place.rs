@@ -14,7 +14,7 @@ use agent::Owner;
 use anyhow::{Context as _, Result, ensure};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, sync::Arc};
-use system::AbsPath;
+use system::{AbsPath, LocalSystem, System as _};
 
 /// Where a user of a server works, and with what.
 pub(super) struct UserPlace {
@@ -29,15 +29,18 @@ impl UserPlace {
     ///
     /// # Errors
     /// If the user's folder cannot be created for this account only.
-    pub(super) fn of(server: &Place, owner: &Owner) -> Result<Self> {
+    pub(super) async fn of(server: &Place, owner: &Owner) -> Result<Self> {
         let Place { settings, options, environment, cwd, .. } = server;
-        let folder = user_folder(options, owner)?;
+        let mut folder = user_folder(options, owner)?;
         let base =
             options.directories.data.join("users").join(name_of(&owner.tenant)).join(name_of(&owner.user));
-        if let Some(folder) = &folder {
-            let own = &folder.own;
-            system::create_private_directory(own)
-                .with_context(|| format!("the user's folder {own} cannot be used"))?;
+        if let Some(UserFolder { own, all }) = &mut folder {
+            let unusable = || format!("the user's folder {own} cannot be used");
+            system::create_private_directory(own).with_context(unusable)?;
+            // Paths are compared with their links resolved.
+            let system = LocalSystem::new();
+            let resolved = (system.resolve(own).await?, system.resolve(all).await?);
+            (*own, *all) = resolved;
         }
         let config = base.join("config");
         let directories = Directories {

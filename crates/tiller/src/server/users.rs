@@ -170,7 +170,7 @@ impl Users {
             let (store, environment) = (self.store.clone(), &place.environment);
             return Ok(self.wired(store, None, &place.settings, &place.options, environment, &place.cwd));
         };
-        let UserPlace { settings, environment, cwd } = UserPlace::of(place, owner)?;
+        let UserPlace { settings, environment, cwd } = UserPlace::of(place, owner).await?;
         let (snapshot, problem) = settings.read_or_defaults(&cwd).await?;
         if let Some(problem) = problem {
             tracing::warn!(user = %owner.user, "the user's settings cannot be used: {problem}");

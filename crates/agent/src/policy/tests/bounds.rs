@@ -47,3 +47,20 @@ fn a_user_of_a_server_stays_in_the_own_folder_in_every_mode() {
     let lifted = Case { confinement: CommandConfinement::Lifted, ..case };
     assert_eq!(lifted.verdicts("bash", Effect::Executes, &lift("make", Some("why not"))), "ddd");
 }
+
+#[test]
+fn a_root_that_leads_out_of_the_folder_is_not_writable() {
+    let (folder, roots) = (path("/w"), [path("/w/a"), path("/other")]);
+    let (rules, options) = (PermissionRules::default(), SandboxOptions::default());
+    let bounds = |folder| Bounds {
+        options: &options,
+        mode: Mode::Edit,
+        roots: &roots,
+        blocked_paths: &[],
+        rules: &rules,
+        temp: &[],
+        folder,
+    };
+    assert_eq!(sandbox(&bounds(Some(&folder))).writable.roots, [path("/w/a")]);
+    assert_eq!(sandbox(&bounds(None)).writable.roots, roots);
+}

@@ -209,6 +209,7 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
         blocked_paths: &blocked,
         rules: &none,
         temp: &[],
+        folder: None,
     };
     let sandbox = sandbox(&bounds);
     for (file, expected) in [

@@ -8,7 +8,7 @@
 
 use super::{devices, launch_request::LaunchRequest, namespaces::problem};
 use crate::{AbsPath, PrivateTemp, Sandbox};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
 };
@@ -158,7 +158,9 @@ fn seal(path: &AbsPath, writable: &[AbsPath]) -> Result<(), String> {
     roots.sort();
     roots.dedup_by(|later, earlier| later.starts_with(earlier));
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let open = |root: &AbsPath| rustix::fs::openat(CWD, root.as_str(), flags, Mode::empty()).ok();
+    let open = |root: &AbsPath| {
+        rustix::fs::openat2(CWD, root.as_str(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()
+    };
     let kept: Vec<_> = roots.into_iter().filter_map(|root| Some((root, open(root)?))).collect();
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("tmpfs", path.as_std(), "tmpfs", flags, c"size=64k,mode=0500").map_err(problem(path))?;

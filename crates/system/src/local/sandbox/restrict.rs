@@ -39,7 +39,11 @@ fn resolved(request: &LaunchRequest) -> LaunchRequest {
     let mut sandbox = request.sandbox.clone();
     let secret = &mut sandbox.secret;
     let (roots, guarded) = (&mut sandbox.writable.roots, &mut sandbox.protected.guarded);
-    for paths in [roots, guarded, &mut secret.hidden, &mut secret.sealed] {
+    if secret.sealed.is_empty() {
+        *roots = all(roots);
+    }
+    // Else the links in roots are resolved, and one that came since must not be followed.
+    for paths in [guarded, &mut secret.hidden, &mut secret.sealed] {
         *paths = all(paths);
     }
     let command = LaunchCommand { cwd: now(&request.command.cwd), ..request.command.clone() };
