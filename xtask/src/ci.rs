@@ -37,7 +37,7 @@ pub(crate) fn run() -> Result<()> {
     steps.command("deny", deny.command().args(["check", "bans", "licenses", "sources"]))?;
     advisories::check(&mut steps, deny.command())?;
 
-    let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
+    let clippy = ["clippy", "--workspace", "--all-targets", "--all-features", "--locked"];
     steps.command("clippy", command("cargo").args(clippy).args(["--", "-D", "warnings"]))?;
     steps.command(
         "doc tests",
@@ -62,6 +62,10 @@ pub(crate) fn run() -> Result<()> {
 
     let closing = match CARGO_NEXTEST.ready() {
         Ok(tool) => {
+            // What the default build leaves out.
+            let mut traces = tool.command();
+            traces.args(["run", "--workspace", "--locked", "--features", "tiller/otel"]);
+            steps.command("traces", traces.args(["-E", "package(tiller) & test(otel)"]))?;
             for transport in TRANSPORTS {
                 let mut over = tool.command();
                 // The whole workspace, so that nothing is compiled again with other features.

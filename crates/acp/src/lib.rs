@@ -27,7 +27,7 @@ mod v1;
 mod v2;
 
 pub use limits::{CLIENT_TIMEOUT, FRAME_BYTES};
-pub use link::{AfterEnd, Link, OnDisconnect, Pipe};
+pub use link::{AfterEnd, Link, OnDisconnect, Pipe, TraceContext};
 pub use options::{
     AcpOptions, ClientBounds, ClientTools, Events, Identity, Machines, Protocol, TerminalPlace,
 };

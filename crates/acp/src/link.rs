@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use std::time::Duration;
+use tracing::Span;
 
 /// What the transport of a connection decides. The defaults are those of stdin and stdout.
 #[async_trait]
@@ -26,6 +27,18 @@ pub trait Link: Send + Sync {
     async fn elapsed(&self, limit: Duration) {
         tokio::time::sleep(limit).await;
     }
+
+    /// Makes a span that has just been created part of the trace that a client names.
+    fn join_trace(&self, _span: &Span, _context: TraceContext<'_>) {}
+}
+
+/// The trace that a client names, in the forms of W3C Trace Context. Not validated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceContext<'a> {
+    /// The `traceparent`: version, trace id, span id and flags.
+    pub parent: &'a str,
+    /// The `tracestate`: entries of vendors.
+    pub state: Option<&'a str>,
 }
 
 /// What a client asks for about its turns, for the time after its connection

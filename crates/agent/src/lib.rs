@@ -36,6 +36,7 @@ mod settings;
 mod shells;
 mod skills;
 mod sources;
+pub mod spans;
 mod store;
 mod swarm;
 mod task;

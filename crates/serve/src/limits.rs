@@ -5,6 +5,11 @@ use std::time::Duration;
 
 /// Maximum bytes of one incoming message: an image of 20 MiB in base64, and the rest of its prompt.
 pub const MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// Maximum bytes of one message to a client: the largest frame that common WebSocket libraries
+/// read.
+pub(crate) const OUTGOING_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of a text that stays in a message that would be larger.
+pub(crate) const SHOWN_TEXT_BYTES: usize = 64 * 1024;
 /// Bytes of request bodies that a node holds before they are parsed, over all requests.
 pub(crate) const UNPARSED_BYTES: usize = 256 * 1024 * 1024;
 /// Maximum characters of an id in a header.

@@ -46,6 +46,12 @@ pub(crate) const PROGRAM_BYTES: u64 = system::limits::MAX_PROGRAM_BYTES;
 pub(crate) const FIRST_WORDS: Duration = Duration::from_secs(20);
 /// How long a command with an orderly shutdown may take after a signal.
 pub(crate) const ORDERLY_SHUTDOWN: Duration = Duration::from_secs(15);
+/// How long the last traces of a server may take to be sent.
+#[cfg(feature = "otel")]
+pub(crate) const TRACES_WAIT: Duration = Duration::from_secs(3);
+/// Bytes of one text in a span.
+#[cfg(feature = "otel")]
+pub(crate) const SPAN_TEXT_BYTES: usize = 64 * 1024;
 /// How long every other command may take after a signal.
 pub(crate) const IMMEDIATE_SHUTDOWN: Duration = Duration::from_millis(500);
 /// A signal that is repeated within this time counts as one: `timeout`, for example, signals the

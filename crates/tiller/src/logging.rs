@@ -1,6 +1,7 @@
 //! Logging, to stderr only: stdout belongs to the protocol or to the answer. Secrets are removed.
 
 use crate::{environment::Environment, redacting_writer::RedactingWriter};
+use agent::spans::{SPAN_CONTENTS, SPANS};
 use std::fmt;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
@@ -78,10 +79,14 @@ pub(crate) fn init(
     // The SDK logs messages as they arrive, and the secrets in a client's message are not known
     // before it is parsed. So raw messages are never logged.
     let targets = targets.with_target(RAW_MESSAGES, LevelFilter::DEBUG);
+    // Spans and their contents are for traces, whatever the level of the log.
+    let targets = targets.with_target(SPANS, LevelFilter::OFF).with_target(SPAN_CONTENTS, LevelFilter::OFF);
     let redactor = environment.redactor().clone();
     let stderr = move || RedactingWriter::new(crate::streams::stderr(), redactor.clone());
     let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false);
     let registry = tracing_subscriber::registry();
+    #[cfg(feature = "otel")]
+    let registry = registry.with(crate::otel::layer());
     match reader {
         _ if format == LogFormat::Json => {
             registry.with(lines.json().flatten_event(true).with_filter(targets)).init();

@@ -29,6 +29,7 @@ mod streamed;
 mod tasks;
 mod time;
 mod tool_set;
+pub(crate) mod trace;
 pub(crate) mod unpriced;
 mod update;
 mod version;

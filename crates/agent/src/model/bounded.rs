@@ -1,5 +1,6 @@
 //! Limits the size of a model's answer: what a runaway model sends beyond the limit is not read.
 
+use super::span::ModelSpan;
 use crate::{
     LanguageModel, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, Price,
     event::item::opaque_bytes,
@@ -24,16 +25,22 @@ pub(crate) fn ask(
     request: ModelRequest,
 ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
     let info = model.info();
+    let span = ModelSpan::of(info, &request);
     let answer = Bounded {
-        inner: Some(model.stream(request)),
+        inner: Some(span.span().in_scope(|| model.stream(request))),
         left: ANSWER_BYTES,
         over: false,
         events: 0,
         silence: silence(info),
         price: info.price,
+        span,
     };
-    stream::unfold(answer, |mut answer| async move { answer.next().await.map(|event| (event, answer)) })
-        .boxed()
+    stream::unfold(answer, |mut answer| async move {
+        let event = answer.next().await?;
+        answer.span.note(&event);
+        Some((event, answer))
+    })
+    .boxed()
 }
 
 struct Bounded {
@@ -48,6 +55,7 @@ struct Bounded {
     /// The timeout for the next event.
     silence: Duration,
     price: Option<Price>,
+    span: ModelSpan,
 }
 
 /// Returns the timeout for an event. An implementation that watches its server itself has a shorter

@@ -2,6 +2,7 @@
 
 pub(crate) mod bounded;
 mod info;
+pub(crate) mod span;
 
 pub use info::{ModelAbilities, ModelDialect, ModelInfo, ModelLimits, ToolProfile};
 

@@ -30,6 +30,7 @@ use std::{
 };
 use system::AbsPath;
 use tokio::sync::{mpsc, oneshot, watch};
+use tracing::Span;
 
 /// Sends messages to a session's task. Cheap to clone; [`SessionHandle::close`] closes the session.
 #[derive(Clone)]
@@ -204,7 +205,14 @@ impl SessionHandle {
         let (recorded, its_message) = oneshot::channel();
         let (content, message) = as_message(content);
         // A task that has ended drops the reply, which settles the prompt as closed.
-        let _ = self.inbox.send(message(Queued { number, content, id: Some(id.clone()), recorded, reply }));
+        let _ = self.inbox.send(message(Queued {
+            number,
+            content,
+            id: Some(id.clone()),
+            recorded,
+            reply,
+            span: Span::current(),
+        }));
         tokio::spawn(self.once.clone().follow(id, its_message, its_end));
         prompt(number, false)
     }
@@ -221,7 +229,14 @@ impl SessionHandle {
         let (reply, settled) = oneshot::channel();
         let (recorded, inserted) = oneshot::channel();
         // A task that has ended drops the reply, which settles the prompt as closed.
-        let _ = self.inbox.send(message(Queued { number, content, id: None, recorded, reply }));
+        let _ = self.inbox.send(message(Queued {
+            number,
+            content,
+            id: None,
+            recorded,
+            reply,
+            span: Span::current(),
+        }));
         Prompt {
             number,
             joined: false,

@@ -7,6 +7,7 @@ use crate::{
 };
 use system::AbsPath;
 use tokio::sync::oneshot;
+use tracing::Span;
 
 /// A message that a handle sends.
 pub(crate) enum Message {
@@ -43,6 +44,8 @@ pub(crate) struct Queued {
     /// Receives the id of the prompt's message once that is recorded.
     pub(crate) recorded: oneshot::Sender<MessageId>,
     pub(crate) reply: oneshot::Sender<Result<PromptOutcome, TurnError>>,
+    /// The span in which it was sent.
+    pub(crate) span: Span,
 }
 
 impl Queued {

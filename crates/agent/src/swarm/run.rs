@@ -23,6 +23,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use system::System;
 use tokio::{sync::OwnedMutexGuard, time::timeout};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
 
 /// One run of a subagent.
 pub(super) struct Run {
@@ -58,7 +59,7 @@ impl Run {
         let client = Arc::new(ChildClient::new(&swarm, &agent.state.id));
         let node = Arc::new(Node::child(swarm.clone(), own));
         let run = Self { swarm, agent, client, node, bound, outputs, system, cancel };
-        tokio::spawn(run.go());
+        tokio::spawn(run.go().instrument(Span::current()));
     }
 
     async fn go(self) {

@@ -16,6 +16,7 @@ use crate::{
 };
 use serde_json::json;
 use tokio::sync::oneshot;
+use tracing::Span;
 
 /// The input of a turn.
 pub(crate) struct TurnInput {
@@ -28,12 +29,15 @@ pub(crate) struct TurnInput {
     pub(crate) goes_on: bool,
     /// What the model is sent first when it goes on.
     pub(crate) note: Option<Briefing>,
+    /// The span in which the prompt was sent.
+    pub(crate) span: Span,
 }
 
 impl TurnInput {
     /// The input of a turn that goes on with one that another process suspended.
     pub(crate) fn going_on(note: Option<Briefing>) -> Self {
-        Self { content: Vec::new(), id: None, recorded: oneshot::channel().0, goes_on: true, note }
+        let recorded = oneshot::channel().0;
+        Self { content: Vec::new(), id: None, recorded, goes_on: true, note, span: Span::none() }
     }
 }
 
@@ -49,7 +53,7 @@ impl Turn<'_> {
     /// Expands what a prompt refers to, runs the hooks, and starts to store it. A slash command is
     /// executed.
     pub(super) async fn admit(&mut self, turn: &TurnId, prompt: TurnInput) -> Result<Admitted, TurnError> {
-        let TurnInput { content, id, recorded, goes_on, note } = prompt;
+        let TurnInput { content, id, recorded, goes_on, note, span: _ } = prompt;
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}

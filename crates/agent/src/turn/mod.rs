@@ -21,6 +21,7 @@ mod own_command;
 mod request;
 mod round;
 mod shorten;
+mod span;
 mod stuck;
 mod text_calls;
 mod usage;
@@ -41,9 +42,22 @@ use serde_json::json;
 use std::mem::take;
 use stuck::Stuck;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
-/// Runs the turn of a prompt and records how it ended.
+/// Runs the turn of a prompt and records how it ended, in a span of its own.
 pub(crate) async fn run(
+    session: &mut Session,
+    controls: &Controls,
+    prompt: TurnInput,
+    cancel: &CancellationToken,
+) -> Result<PromptOutcome, TurnError> {
+    let span = span::begin(session.id(), session.is_subagent(), &prompt.span);
+    let end = run_recorded(session, controls, prompt, cancel).instrument(span.clone()).await;
+    span::end(&span, &end);
+    end
+}
+
+async fn run_recorded(
     session: &mut Session,
     controls: &Controls,
     prompt: TurnInput,

@@ -32,6 +32,7 @@ mod settling;
 mod shells;
 mod skills;
 mod sources;
+mod spans;
 mod stage;
 mod steer;
 mod suspend;

@@ -3,6 +3,7 @@
 mod incoming;
 mod info;
 mod outgoing;
+mod oversize;
 pub(crate) mod registry;
 
 pub use info::ConnectionInfo;
@@ -21,6 +22,7 @@ use agent::Principal;
 use bytes::Bytes;
 use incoming::Incoming;
 use jiff::Timestamp;
+use oversize::Fitted;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -281,8 +283,16 @@ impl Connection {
     }
 
     /// Queues a message of the protocol once there is room for it. Messages of an ended connection
-    /// are queued as well: a reader may still take them.
+    /// are queued as well: a reader may still take them. One that is too large for the client is
+    /// made smaller, or answered here.
     pub(crate) async fn send(&self, text: Bytes) {
+        let text = match oversize::fit(text) {
+            Fitted::Send(text) => text,
+            Fitted::Answer(answer) => {
+                self.lock().incoming.push(Head::of(&answer), answer);
+                return self.protocol.notify_waiters();
+            }
+        };
         let head = match std::str::from_utf8(&text) {
             Ok(text) if self.routes || !text.starts_with(UPDATE) => Head::of(text),
             _ => Head::default(),

@@ -9,6 +9,7 @@ mod post;
 mod probes;
 mod problem;
 mod socket;
+mod trace;
 
 pub use checks::Names;
 pub use problem::Problem;

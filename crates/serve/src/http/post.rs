@@ -6,6 +6,7 @@ use super::{
     json_response,
     problem::Problem,
     source,
+    trace::Trace,
 };
 use crate::{
     application::EndReason,
@@ -44,7 +45,7 @@ pub(super) async fn post(site: &Site, parts: &Parts, body: Body) -> Result<Respo
         return Ok(response);
     }
     let head = Head::of(&text);
-    let text = one_line(&text).into_owned();
+    let text = Trace::of(&parts.headers).added_to(&head, one_line(&text).into_owned());
     match connection {
         None => initialize(site, parts, principal, head, text).await,
         Some(connection) => deliver(&connection, &parts.headers, head, text, number),

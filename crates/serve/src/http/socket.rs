@@ -6,6 +6,7 @@ use super::{
     permit,
     problem::Problem,
     source,
+    trace::Trace,
 };
 use crate::{
     application::EndReason,
@@ -88,6 +89,7 @@ pub(super) async fn upgrade(site: &Site, mut parts: Parts) -> Result<Response, P
         id: id.clone(),
         permit,
         is_forwarded,
+        trace: Trace::of(&parts.headers),
         _held: held,
     };
     let mut response = upgrade.on_upgrade(move |socket| carrier.carry(socket, resumed));
@@ -197,6 +199,8 @@ struct Carrier {
     _held: Option<HeldSocket>,
     /// Whether the peer is another node.
     is_forwarded: bool,
+    /// The trace of the upgrade.
+    trace: Trace,
 }
 
 /// A message of the wire itself, which is neither counted nor passed on.
@@ -243,7 +247,7 @@ impl Carrier {
         let principal = self.principal.clone();
         let (acknowledge, acknowledged) = watch::channel(0);
         let end = tokio::select! {
-            end = receive(&reader, &mut stream, &acknowledge) => end,
+            end = receive(&reader, &mut stream, &acknowledge, &self.trace) => end,
             end = write(&reader, &mut sink, acknowledged) => end,
             _stops = self.site.access.until_invalid(&principal), if !self.is_forwarded => SocketEnd::Close(REVOKED),
         };
@@ -346,6 +350,7 @@ async fn receive(
     reader: &Reader,
     stream: &mut SplitStream<WebSocket>,
     acknowledge: &watch::Sender<u64>,
+    trace: &Trace,
 ) -> SocketEnd {
     loop {
         let Ok(frame) = timeout(SILENCE, stream.next()).await else { return SocketEnd::Lost };
@@ -369,7 +374,8 @@ async fn receive(
             reader.connection().end(EndReason::Finished);
             continue;
         }
-        if !reader.receive(head, one_line(&text).into_owned()).await {
+        let text = trace.added_to(&head, one_line(&text).into_owned());
+        if !reader.receive(head, text).await {
             // The writer sends what is left, and closes the socket.
             std::future::pending::<()>().await;
         }

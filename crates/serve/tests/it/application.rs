@@ -90,9 +90,8 @@ fn answers(message: &Value, asked: &mut HashMap<Value, Value>) -> Vec<Value> {
         Some("stream") => {
             let count = params["count"].as_u64().unwrap();
             let from = params["from"].as_u64().unwrap_or(1);
-            let text = "x".repeat(usize::try_from(params["size"].as_u64().unwrap_or_default()).unwrap());
             let update = |n| {
-                let params = json!({ "sessionId": params["sessionId"], "n": n, "text": text });
+                let params = json!({ "sessionId": params["sessionId"], "n": n, "text": text(params) });
                 json!({ "jsonrpc": "2.0", "method": "session/update", "params": params })
             };
             let updates = (from..from + count).map(update);
@@ -101,19 +100,23 @@ fn answers(message: &Value, asked: &mut HashMap<Value, Value>) -> Vec<Value> {
         Some("ask") => {
             let own = json!(format!("ask-{id}"));
             asked.insert(own.clone(), id.clone());
-            let params = json!({ "sessionId": params["sessionId"] });
-            vec![
-                json!({ "jsonrpc": "2.0", "id": own, "method": "session/request_permission", "params": params }),
-            ]
+            let method = params["method"].as_str().unwrap_or("session/request_permission");
+            let params = json!({ "sessionId": params["sessionId"], "text": text(params) });
+            vec![json!({ "jsonrpc": "2.0", "id": own, "method": method, "params": params })]
         }
         Some(_) => Vec::new(),
         None => {
             let asked = asked.remove(id);
-            let respond =
-                |id| json!({ "jsonrpc": "2.0", "id": id, "result": { "answered": message["result"] } });
+            let answered = message.get("result").unwrap_or(&message["error"]);
+            let respond = |id| json!({ "jsonrpc": "2.0", "id": id, "result": { "answered": answered } });
             asked.map(respond).into_iter().collect()
         }
     }
+}
+
+/// Returns a text of `size` bytes.
+fn text(params: &Value) -> String {
+    "x".repeat(usize::try_from(params["size"].as_u64().unwrap_or_default()).unwrap())
 }
 
 /// The id of a process whose credential is that of user 0 and permits reading only.

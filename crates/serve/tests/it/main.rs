@@ -15,4 +15,5 @@ mod proxy;
 mod raw;
 mod resume;
 mod revocation;
+mod sizes;
 mod tokens;

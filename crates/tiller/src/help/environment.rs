@@ -74,6 +74,17 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        heading: "Traces of a server built with `otel`",
+        variables: &[
+            (
+                "OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+                "the OpenTelemetry collector, where serve.otel.endpoint names none; the other variables of OTLP \
+                 exporters count too",
+            ),
+            ("OTEL_SERVICE_NAME", "the name of the service in traces, instead of tiller"),
+        ],
+    },
+    Group {
         heading: "Set by Tiller",
         variables: &[
             (

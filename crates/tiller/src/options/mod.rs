@@ -9,7 +9,7 @@ mod web;
 
 pub(crate) use interface::{EnterChoice, Interface, ScreenChoice};
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
-pub(crate) use serve::{NodeSettings, OidcSettings, ServeSettings};
+pub(crate) use serve::{NodeSettings, OidcSettings, OtelSettings, ServeSettings};
 pub(crate) use served::{ServedUser, SharedKeys, UserFolder};
 pub(crate) use web::{SearchChoice, Web};
 

@@ -33,6 +33,17 @@ pub(crate) struct ServeSettings {
     operation: OperationSettings,
     /// How it is one of several nodes.
     nodes: NodeSettings,
+    /// Where its traces go.
+    otel: OtelSettings,
+}
+
+/// The traces of OpenTelemetry.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct OtelSettings {
+    /// The URL of the collector.
+    pub(crate) endpoint: Option<String>,
+    /// Whether spans have prompts, answers, arguments and results.
+    pub(crate) content: bool,
 }
 
 /// What the users of a server may use of it.
@@ -138,6 +149,7 @@ impl Default for ServeSettings {
             oidc: OidcSettings::default(),
             operation: OperationSettings::default(),
             nodes: NodeSettings::default(),
+            otel: OtelSettings::default(),
         }
     }
 }
@@ -151,6 +163,16 @@ impl ServeSettings {
     /// The same, to be changed.
     pub(crate) fn nodes_mut(&mut self) -> &mut NodeSettings {
         &mut self.nodes
+    }
+
+    /// Where its traces go.
+    pub(crate) fn otel(&self) -> &OtelSettings {
+        &self.otel
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn otel_mut(&mut self) -> &mut OtelSettings {
+        &mut self.otel
     }
 
     /// The identity provider whose tokens are accepted.

@@ -1,13 +1,15 @@
 //! The protocol behind the server: each connection is served like stdin and stdout.
 
 use super::users::{Users, owner};
+use crate::otel;
 use ::serve::{Application, Carried, EndReason, Presence, Unreadable, auth::Source};
-use acp::{AcpOptions, AfterEnd, Link, OnDisconnect};
+use acp::{AcpOptions, AfterEnd, Link, OnDisconnect, TraceContext};
 use agent::{ContentHash, Principal, Scope, StoreError, principal::Operation};
 use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 /// Serves the protocol on every connection, with the runtime of its user.
 pub(super) struct ServedProtocol(pub(super) Arc<Users>);
@@ -106,6 +108,10 @@ impl Link for NetworkLink {
 
     async fn elapsed(&self, limit: Duration) {
         Carried::elapsed(self.presence.clone(), limit).await;
+    }
+
+    fn join_trace(&self, span: &Span, context: TraceContext<'_>) {
+        otel::join_trace(span, context);
     }
 }
 

@@ -30,6 +30,7 @@ use crate::{
     limits,
     logging::LogFormat,
     options::Options,
+    otel,
     settings::Settings,
     signals, streams,
     wiring::{self, ServerStore},
@@ -82,6 +83,9 @@ pub(crate) async fn serve(place: Place, store: ServerStore) -> Result<Exit> {
         tracing::warn!("{warning}");
     }
     raise_open_files();
+    if otel::start(options.serve.otel(), environment)? {
+        tracing::info!("traces are exported");
+    }
     let mut listeners = listeners::bind(places, &options.serve).await?;
     let metrics_listeners = listeners::bind(metrics_place.into_iter().collect(), &options.serve).await?;
     if let Some(nodes) = &nodes {
@@ -192,6 +196,7 @@ pub(crate) async fn serve(place: Place, store: ServerStore) -> Result<Exit> {
     if tokio::time::timeout(limits::HANG_UP, users.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }
+    otel::finish().await;
     Ok(exit)
 }
 

@@ -50,6 +50,8 @@ mod models;
 mod native;
 mod native_servers;
 mod nodes;
+#[cfg(feature = "otel")]
+mod otel;
 mod parity;
 mod permissions;
 #[path = "../../../store/tests/it/postgres/server.rs"]

@@ -1,13 +1,14 @@
 //! `session/prompt`: runs a turn.
 
 use crate::{
-    connection::{Reply, errors, params, prompt_id, unpriced},
+    connection::{Reply, errors, params, prompt_id, trace, unpriced},
     v1::{Connection, Peer, from_acp, to_acp},
 };
 use agent::{PromptId, PromptOutcome, SessionHandle, StopReason, TurnError};
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
+use tracing::Span;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,11 +33,12 @@ struct Decoded {
     handle: SessionHandle,
     content: Vec<agent::Content>,
     id: Option<PromptId>,
+    span: Span,
 }
 
 /// Runs the turn, and responds once it has ended and its updates have been sent.
 pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
-    let Decoded { handle, content, id } = match decode(connection, given) {
+    let Decoded { handle, content, id, span } = match decode(connection, given) {
         Ok(Some(decoded)) => decoded,
         Ok(None) => {
             let nothing = acp::Usage::new(0, 0, 0);
@@ -48,7 +50,7 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
     if let Err(error) = connection.check_model_allowed(&handle.state().model) {
         return reply.send(Err::<(), _>(error));
     }
-    let mut turn = prompt_id::start(&handle, id, content);
+    let mut turn = span.in_scope(|| prompt_id::start(&handle, id, content));
     let taken_back = tokio::select! {
         ended = turn.settled() => Err(ended),
         () = cancellation.cancelled() => Ok(()),
@@ -86,7 +88,8 @@ fn decode(connection: &Connection, given: Value) -> Result<Option<Decoded>, Erro
         return Ok(None);
     }
     let id = prompt_id::prompt_id(&given.meta)?;
-    Ok(Some(Decoded { handle, content: from_acp::prompt(given.prompt)?, id }))
+    let span = trace::prompt_span(connection.options.link.as_ref(), &handle, &given.meta);
+    Ok(Some(Decoded { handle, content: from_acp::prompt(given.prompt)?, id, span }))
 }
 
 /// Creates the response: the stop reason and the tokens used by the turn. On the KosmoKrator wire,

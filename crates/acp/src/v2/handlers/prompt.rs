@@ -1,7 +1,7 @@
 //! `session/prompt`: adds a prompt to a session.
 
 use crate::{
-    connection::{Reply, errors, params, prompt_id},
+    connection::{Reply, errors, params, prompt_id, trace},
     v2::{Connection, from_acp},
 };
 use agent::{Content, PromptId, SessionHandle, StopReason};
@@ -9,6 +9,7 @@ use agent_client_protocol::Error;
 use agent_client_protocol_schema::v2 as acp;
 use serde::Deserialize;
 use serde_json::Value;
+use tracing::Span;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -23,12 +24,12 @@ struct Params {
 /// Responds once the prompt is recorded in the conversation and its event was sent; updates report
 /// how its turn proceeds. A queued prompt is not answered until its turn begins.
 pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) {
-    let (handle, content, id) = match decode(connection, given) {
+    let Decoded { handle, content, id, span } = match decode(connection, given) {
         Ok(decoded) => decoded,
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
     let (cancellation, left) = (reply.cancellation(), connection.leave_token(&handle));
-    let mut turn = prompt_id::start(&handle, id, content);
+    let mut turn = span.in_scope(|| prompt_id::start(&handle, id, content));
     let taken_back = tokio::select! {
         biased;
         inserted = turn.inserted() => Ok(inserted),
@@ -80,14 +81,20 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     }
 }
 
-fn decode(
-    connection: &Connection,
-    given: Value,
-) -> Result<(SessionHandle, Vec<Content>, Option<PromptId>), Error> {
+/// A prompt and its session.
+struct Decoded {
+    handle: SessionHandle,
+    content: Vec<Content>,
+    id: Option<PromptId>,
+    span: Span,
+}
+
+fn decode(connection: &Connection, given: Value) -> Result<Decoded, Error> {
     let given: Params = params("session/prompt", given)?;
     let handle = connection.find(&given.session_id)?;
     let id = prompt_id::prompt_id(&given.meta)?;
     let content = from_acp::prompt(given.prompt)?;
     connection.check_model_allowed(&handle.state().model)?;
-    Ok((handle, content, id))
+    let span = trace::prompt_span(connection.options.link.as_ref(), &handle, &given.meta);
+    Ok(Decoded { handle, content, id, span })
 }

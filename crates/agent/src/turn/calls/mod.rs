@@ -10,6 +10,7 @@ mod candidate;
 mod nested;
 mod sampling;
 mod single;
+mod span;
 
 pub(super) use candidate::Candidate;
 

@@ -1,6 +1,6 @@
 //! The path of a single call: permission ruling, hooks, approval, execution, recording.
 
-use super::{Calls, Candidate};
+use super::{Calls, Candidate, span};
 use crate::{
     Effect, HookEvent, NestedCalls, SessionEvent, Severity, StoreError, ToolContent, ToolContext, ToolError,
     ToolOutput, ToolResult, ToolStatus,
@@ -18,6 +18,7 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 use system::SystemError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 impl Calls<'_> {
     /// Runs a single call through all checks. The flag is true if the user wants the turn to end.
@@ -149,8 +150,20 @@ impl Calls<'_> {
         Ok(ruling)
     }
 
-    /// Runs a call and serves its nested calls.
+    /// Runs a call and serves its nested calls, in a span of its own.
     pub(super) async fn execute(
+        &self,
+        candidate: &mut Candidate,
+        cx: ToolContext,
+        cancel: &CancellationToken,
+    ) -> Result<Result<ToolOutput, ToolError>, StoreError> {
+        let span = span::begin(self.session.id(), candidate.name(), candidate.id(), || candidate.about());
+        let outcome = self.execute_in_span(candidate, cx, cancel).instrument(span.clone()).await?;
+        span::end(&span, &outcome);
+        Ok(outcome)
+    }
+
+    async fn execute_in_span(
         &self,
         candidate: &mut Candidate,
         mut cx: ToolContext,

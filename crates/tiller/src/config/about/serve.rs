@@ -169,6 +169,18 @@ pub(super) const ABOUT: &[About] = &[
         text: "The providers of models and of searches whose keys all users may use, without seeing them.",
     },
     text(
+        "serve.otel.endpoint",
+        "none",
+        "The URL of an OpenTelemetry collector that receives the server's \
+         [traces](serve.md#traces) by OTLP over HTTP. Builds with the feature `otel` only.",
+    ),
+    About {
+        name: "serve.otel.content",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(false),
+        text: "Whether traces have prompts, answers, and the arguments and results of tool calls.",
+    },
+    text(
         "serve.node.listen",
         "none",
         "Where the server listens for [other nodes](serve.md#several-nodes): `tcp:ADDRESS:PORT`.",

@@ -101,6 +101,8 @@ pub(super) const KEYS: &[Key] = &[
         Ok(o.serve.operation_mut().user_folders = Some(path.to_string()))
     }),
     server("serve.shared_keys", |o, _, v| Ok(o.serve.operation_mut().shared_keys = Some(v.texts()?))),
+    server("serve.otel.endpoint", |o, _, v| Ok(o.serve.otel_mut().endpoint = Some(v.text()?))),
+    server("serve.otel.content", |o, _, v| Ok(o.serve.otel_mut().content = v.flag()?)),
     server("serve.node.listen", |o, _, v| Ok(o.serve.nodes_mut().listen = Some(v.text()?))),
     server("serve.node.address", |o, _, v| Ok(o.serve.nodes_mut().address = Some(v.text()?))),
     server("serve.node.cert", |o, _, v| Ok(o.serve.nodes_mut().cert = Some(v.text()?))),
