@@ -13,6 +13,8 @@ const LONG: &[(&str, &str)] = &[
     ("TILLER_ABANDONED", "10000"),
     ("TILLER_CHAOS_STOPPED", "40"),
     ("TILLER_LEASES", "1000000"),
+    ("TILLER_ISOLATION_MS", "2"),
+    ("TILLER_MIGRATE", "1000"),
     ("TILLER_REQUIRE_POSTGRES", "1"),
 ];
 
@@ -28,6 +30,7 @@ pub(crate) fn run() -> Result<()> {
         ("tiller", "dev", OUTSIDE, "chaos::"),
         // Times are those of the optimized program.
         ("tiller", "release", OUTSIDE, "load::"),
+        ("tiller", "release", OUTSIDE, "the_sessions_of_one_user_do_not_exist_for_another"),
     ] {
         let mut command = command("cargo");
         command.args(["test", "--locked", "--package", package, "--profile", profile]).args(target);

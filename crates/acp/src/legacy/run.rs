@@ -168,15 +168,16 @@ impl LegacyConnection {
 
     async fn run(&self, run: Run, cancel: &CancellationToken) -> Result<StopReason, String> {
         let cwd = run.directory(self)?;
-        match self.options.machines.local.metadata(&cwd).await {
-            Ok(metadata) if metadata.kind == FileKind::Directory => {}
-            Ok(_) => return Err(format!("workspaceRoot is not a directory: {cwd}; send one that is")),
-            Err(error) => return Err(format!("workspaceRoot cannot be used: {error}; send another")),
-        }
+        // First: what is outside of the folder may not be found out by the other answers.
         if let Some(folder) = self.options.machines.folder_left_by(&cwd).await {
             return Err(format!(
                 "workspaceRoot must lie below {folder}, your folder on this server, not at {cwd}"
             ));
+        }
+        match self.options.machines.local.metadata(&cwd).await {
+            Ok(metadata) if metadata.kind == FileKind::Directory => {}
+            Ok(_) => return Err(format!("workspaceRoot is not a directory: {cwd}; send one that is")),
+            Err(error) => return Err(format!("workspaceRoot cannot be used: {error}; send another")),
         }
         let conversation = self.state().conversation(&run.conversation);
         let Some(mut session) = cancel.run_until_cancelled(conversation.lock()).await else {

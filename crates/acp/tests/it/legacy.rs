@@ -26,6 +26,14 @@ struct Peer {
 
 impl Peer {
     fn new(mode: PermissionMode, replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::with(mode, replies, |_| {})
+    }
+
+    fn with(
+        mode: PermissionMode,
+        replies: impl IntoIterator<Item = Reply>,
+        set: impl FnOnce(&mut AcpOptions),
+    ) -> Self {
         let disk = FakeSystem::new();
         disk.add_file("/w/a b.txt", "one\n");
         let disk = Arc::new(disk);
@@ -36,7 +44,8 @@ impl Peer {
         };
         let model = FakeModel::new(replies);
         let runtime = Runtime::new(store, Arc::new(FakeModels(model.clone())), options);
-        let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
+        let mut options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
+        set(&mut options);
         let closed = options.output_closed.clone();
         let (to, reader) = tokio::io::duplex(64 * 1024);
         let (writer, from) = tokio::io::duplex(64 * 1024);
@@ -313,6 +322,26 @@ async fn a_relative_directory_is_resolved_against_the_programs() {
         peer.expect_line(answer(1, json!({ "done": true }))).await;
         peer.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_directory_outside_of_the_users_folder_is_refused_whether_it_exists_or_not() {
+    let mut peer = Peer::with(PermissionMode::Prometheus, [Reply::text("done")], |options| {
+        options.machines.folder = Some(AbsPath::new("/w/ada").unwrap());
+    });
+    peer.disk.add_file("/w/ada/a.txt", "");
+    peer.disk.add_file("/w/bob/b.txt", "");
+    for root in ["/w", "/w/bob", "/w/bob/b.txt", "/w/nowhere", "/w/ada/../bob", "/"] {
+        peer.call(1, "agent/run", json!({ "prompt": "p", "workspaceRoot": root })).await;
+        let refused: Value = serde_json::from_str(&peer.line().await).unwrap();
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.contains("must lie below /w/ada"), "{root}: {message}");
+    }
+    assert!(peer.model.requests().is_empty());
+    peer.call(1, "agent/run", json!({ "prompt": "p", "workspaceRoot": "/w/ada" })).await;
+    peer.expect_line(stream("1", "done")).await;
+    peer.expect_line(answer(1, json!({ "done": true }))).await;
+    peer.close().await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::faulty::{FaultyStore, Plan};
 use crate::stage::{Setting, Stage, stage};
-use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
+use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Content, CreateSession, Runtime, RuntimeOptions, SessionEvent, SessionHandle, StoreError, Surface,
     TurnError,
@@ -68,7 +68,7 @@ struct Many {
 
 impl Many {
     fn new(prompts: usize) -> Self {
-        let store = Arc::new(FaultyStore { inner: Arc::default(), victim: Mutex::default() });
+        let store = Arc::new(FaultyStore { inner: Arc::<MemoryStore>::default(), victim: Mutex::default() });
         let model = FakeModel::new((0..prompts).map(|_| Reply::text("A.")));
         let models = Arc::new(FakeModels(model.clone()));
         let runtime = Runtime::new(store.clone(), models, RuntimeOptions::default());

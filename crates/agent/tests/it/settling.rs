@@ -34,7 +34,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let store = Arc::new(FaultyStore { inner: Arc::default(), victim: Mutex::default() });
+        let store = Arc::new(FaultyStore {
+            inner: Arc::<agent::fake::MemoryStore>::default(),
+            victim: Mutex::default(),
+        });
         let model = FaultyModel::new(short_turn);
         let options = RuntimeOptions {
             start: SessionStart { permission_mode: PermissionMode::Argus, ..SessionStart::default() },

@@ -9,13 +9,15 @@ use agent::StoreError;
 use tokio_postgres::{Client, GenericClient};
 
 /// The migration to each schema version from the one before. A released step must never change, and
-/// must leave a schema that the release before can use.
-const MIGRATIONS: [&str; 5] = [
+/// must leave a schema that the release before can use: nodes of both run at the same time. In
+/// particular, `tokens` gets no further column: functions return it whole.
+const MIGRATIONS: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 /// The schema version that this program creates.
 pub(super) const NEWEST: i32 = MIGRATIONS.len() as i32;
@@ -73,8 +75,17 @@ pub(super) async fn check(client: &Client) -> Result<(), StoreError> {
         Some(older) if older < OLDEST_SUPPORTED => Err(StoreError::Format(format!(
             "the session database has schema {older}, and this program needs {OLDEST_SUPPORTED} to {NEWEST}: run `tiller store migrate`"
         ))),
+        Some(newer) if usable_by(client).await.map_err(|error| failed(&error))? <= NEWEST => {
+            tracing::debug!("the session database has schema {newer}, which this program can use");
+            Ok(())
+        }
         Some(newer) => Err(StoreError::Format(format!(
             "the session database has schema {newer}, and this program supports {OLDEST_SUPPORTED} to {NEWEST}: upgrade it"
         ))),
     }
+}
+
+/// Returns the oldest program that can use a schema newer than [`NEWEST`].
+async fn usable_by(client: &Client) -> Result<i32, tokio_postgres::Error> {
+    client.query_one("SELECT max(usable_by) FROM tiller.migrations", &[]).await?.try_get(0)
 }

@@ -9,6 +9,7 @@
 mod conformance;
 mod crash;
 mod damage;
+mod faults;
 mod holders;
 mod janitor;
 mod locks;

@@ -70,6 +70,7 @@ pub(crate) async fn serve(place: Place, store: ServerStore) -> Result<Exit> {
     let places = listeners::places(&options.serve, environment, directories)?;
     let identities = oidc::verifier(options.serve.oidc(), wall_clock())?;
     user_place::check_user_folders(options).map_err(|error| refuse(format!("{error:#}")))?;
+    user_place::create_user_folders(options).await.map_err(|error| refuse(format!("{error:#}")))?;
     let metrics_place = listeners::metrics_place(&options.serve)?;
     let all: Vec<_> = places.iter().chain(&metrics_place).cloned().collect();
     let rows = tokens.list().await?;

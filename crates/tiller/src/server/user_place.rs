@@ -10,7 +10,7 @@ use crate::{
 };
 use ::integrations::SearchProvider;
 use ::serve::auth::{TokenRow, wall_clock};
-use agent::Owner;
+use agent::{Owner, Principal};
 use anyhow::{Context as _, Result, ensure};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, sync::Arc};
@@ -31,17 +31,9 @@ impl UserPlace {
     /// If the user's folder cannot be created for this account only.
     pub(super) async fn of(server: &Place, owner: &Owner) -> Result<Self> {
         let Place { settings, options, environment, cwd, .. } = server;
-        let mut folder = user_folder(options, owner)?;
+        let folder = created_folder(options, &[&owner.tenant, &owner.user]).await?;
         let base =
             options.directories.data.join("users").join(name_of(&owner.tenant)).join(name_of(&owner.user));
-        if let Some(UserFolder { own, all }) = &mut folder {
-            let unusable = || format!("the user's folder {own} cannot be used");
-            system::create_private_directory(own).with_context(unusable)?;
-            // Paths are compared with their links resolved.
-            let system = LocalSystem::new();
-            let resolved = (system.resolve(own).await?, system.resolve(all).await?);
-            (*own, *all) = resolved;
-        }
         let config = base.join("config");
         let directories = Directories {
             settings: config.join("config.toml"),
@@ -82,6 +74,14 @@ pub(super) fn check_user_folders(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Creates the directory of the users' folders.
+///
+/// # Errors
+/// If other users of this machine could replace the folders, or it cannot be created.
+pub(super) async fn create_user_folders(options: &Options) -> Result<()> {
+    created_folder(options, &[Principal::ONLY_TENANT]).await.map(drop)
+}
+
 /// Returns what the users of a server share although they should not, as a sentence for its
 /// administrator; nothing if there is at most one of them.
 pub(super) fn shared_files(options: &Options, tokens: &[TokenRow], others: bool) -> Option<String> {
@@ -101,12 +101,22 @@ fn all_folders(options: &Options) -> Result<Option<AbsPath>> {
     folders.map(AbsPath::new).transpose().context("serve.user_folders")
 }
 
-fn user_folder(options: &Options, owner: &Owner) -> Result<Option<UserFolder>> {
-    let folder = |all: AbsPath| {
-        let own = all.join(name_of(&owner.tenant)).join(name_of(&owner.user));
-        UserFolder { own, all }
+/// Creates the folder of a user, or the directory of those of a tenant, which only the account of
+/// the server can access. The directory of all folders may be behind links, which are resolved, as
+/// in the paths that they are compared with.
+async fn created_folder(options: &Options, names: &[&str]) -> Result<Option<UserFolder>> {
+    let Some(all) = all_folders(options)? else { return Ok(None) };
+    let create = async {
+        let system = LocalSystem::new();
+        if system.metadata(&all).await.is_err() {
+            system::create_private_directory(&all)?;
+        }
+        let all = system.resolve(&all).await?;
+        let own = names.iter().fold(all.clone(), |path, name| path.join(name_of(name)));
+        system::create_private_directory(&own)?;
+        anyhow::Ok(UserFolder { own, all })
     };
-    Ok(all_folders(options)?.map(folder))
+    create.await.map(Some).with_context(|| format!("serve.user_folders = \"{all}\" cannot be used"))
 }
 
 /// Returns the keys of the server that its users may use: those that the setting names, else those

@@ -7,7 +7,7 @@ use std::{
     io::{BufRead as _, BufReader, Write as _},
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, channel},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 const WAIT: Duration = Duration::from_secs(120);
@@ -177,6 +177,8 @@ fn the_sessions_of_one_user_do_not_exist_for_another() {
         listed["sessions"].as_array().unwrap().len()
     };
     assert_eq!((sessions(&mut ada), sessions(&mut bob)), (1, 0));
+    let limit = std::env::var("TILLER_ISOLATION_MS").ok();
+    let limit = limit.map(|limit| Duration::from_millis(limit.parse().unwrap()));
     // Each answer is that for a session that was never created.
     let unknown = "01990000-0000-7000-8000-000000000000";
     for (method, more) in [
@@ -205,6 +207,22 @@ fn the_sessions_of_one_user_do_not_exist_for_another() {
             format!("{answer:?}").replace(id, "ID")
         };
         assert_eq!(answer(&session), answer(unknown), "{method}");
+        // With a limit in milliseconds, the time of the answer says no more than its words.
+        let Some(limit) = &limit else { continue };
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..51 {
+            for (id, times) in [&session, unknown].into_iter().zip(&mut times) {
+                let begun = Instant::now();
+                answer(id);
+                times.push(begun.elapsed());
+            }
+        }
+        let [existing, never] = times.map(|mut times| {
+            times.sort_unstable();
+            times[times.len() / 2]
+        });
+        println!("{method}: {existing:?} for a session of another user, {never:?} for none");
+        assert!(existing.abs_diff(never) < *limit, "{method}: {existing:?}, {never:?}");
     }
     assert_eq!(sessions(&mut ada), 1);
     assert!(ada.request("session/prompt", prompt(&session, "help")).is_ok());

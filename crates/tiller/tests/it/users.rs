@@ -138,6 +138,38 @@ fn a_user_works_in_the_own_folder_and_nowhere_else() {
 }
 
 #[test]
+fn a_directory_that_becomes_a_link_does_not_lead_out_of_the_users_folder() {
+    // The directory of all folders may be behind a link itself.
+    let mut stage = Stage::new(
+        |home| {
+            std::fs::create_dir(home.path().join("disk")).unwrap();
+            std::os::unix::fs::symlink(home.path().join("disk"), home.path().join("users")).unwrap();
+            format!("[serve]\nuser_folders = '{}'\n", home.path().join("users").display())
+        },
+        &[],
+    );
+    let opened = |client: &mut Client| client.request("session/new", json!({ "cwd": "/", "mcpServers": [] }));
+    opened(&mut stage.ada).unwrap_err();
+    opened(&mut stage.bob).unwrap_err();
+    let tenant = std::fs::read_dir(stage.home.path().join("disk")).unwrap().next().unwrap().unwrap().path();
+    let (ada, bob) = (tenant.join("ada"), tenant.join("%42ob"));
+    std::fs::write(bob.join("secret.txt"), "CANARY").unwrap();
+    let project = ada.join("project");
+    std::fs::create_dir(&project).unwrap();
+    let session = session(&mut stage.ada, &project);
+    assert!(turn(&mut stage.ada, &session, "create a.txt with 'mine'").contains("a.txt"));
+    assert_eq!(std::fs::read_to_string(project.join("a.txt")).unwrap(), "mine");
+    std::fs::rename(&project, ada.join("before")).unwrap();
+    std::os::unix::fs::symlink(&bob, &project).unwrap();
+    for text in ["show secret.txt", "run `cat secret.txt`", "run `cat ../../%42ob/secret.txt`"] {
+        let answer = turn(&mut stage.ada, &session, text);
+        assert!(!answer.contains("CANARY"), "{text}: {answer}");
+    }
+    turn(&mut stage.ada, &session, "create new.txt with 'x'");
+    assert!(!bob.join("new.txt").exists());
+}
+
+#[test]
 fn a_server_starts_no_program_that_a_client_names() {
     let mut stage = Stage::new(|_| String::new(), &[]);
     let made = stage.home.project().join("made");

@@ -1,7 +1,6 @@
 //! A store that fails.
 
 use super::{Victim, plan_of};
-use agent::fake::MemoryStore;
 use agent::{
     ContentHash, Lease, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery, SessionEvent,
     SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
@@ -12,7 +11,7 @@ use system::AbsPath;
 
 /// A store that fails for one session or for all.
 pub(crate) struct FaultyStore {
-    pub(crate) inner: Arc<MemoryStore>,
+    pub(crate) inner: Arc<dyn SessionStore>,
     pub(crate) victim: Victim,
 }
 

@@ -72,7 +72,7 @@ async fn a_database_that_loses_or_is_newer_is_refused() {
             "ALTER DATABASE refused RESET synchronous_commit",
         ),
         (
-            "INSERT INTO tiller.migrations (version) VALUES (99)",
+            "INSERT INTO tiller.migrations (version, usable_by) VALUES (99, 99)",
             "schema 99",
             "DELETE FROM tiller.migrations WHERE version = 99",
         ),
@@ -96,6 +96,27 @@ async fn a_database_that_loses_or_is_newer_is_refused() {
         let error = PostgresStore::open(url).await.err().unwrap().to_string();
         assert!(error.contains("postgres://USER@HOST/DATABASE") && !error.contains("secret"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn nodes_of_two_releases_use_a_schema_that_says_so() {
+    let Some(server) = Server::start() else { return };
+    let url = database(&server, "rolling").await;
+    let before = PostgresStore::open(&url).await.unwrap();
+    let lease = before.create(session("s1")).await.unwrap();
+    // The next release adds to the schema.
+    execute(
+        &url,
+        "ALTER TABLE tiller.sessions ADD COLUMN added text; ALTER TABLE tiller.events ADD COLUMN added text; \
+         INSERT INTO tiller.migrations (version) VALUES (99)",
+    )
+    .await;
+    assert_eq!(before.append(&lease, vec![user_message("1")]).await, Ok(1), "a running node goes on");
+    let after = PostgresStore::open(&url).await.unwrap();
+    assert_eq!(after.events(&"s1".into(), 0, 10).await.unwrap().len(), 1);
+    let other = after.create(session("s2")).await.unwrap();
+    assert_eq!(after.append(&other, vec![user_message("1")]).await, Ok(1));
+    before.ready().await.unwrap();
 }
 
 #[tokio::test]

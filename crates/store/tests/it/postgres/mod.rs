@@ -36,7 +36,7 @@ async fn connect(url: &str) -> tokio_postgres::Client {
 }
 
 /// Creates a migrated database.
-async fn database(server: &Server, name: &str) -> String {
+pub(crate) async fn database(server: &Server, name: &str) -> String {
     execute(&server.url("postgres"), &format!("CREATE DATABASE {name}")).await;
     let url = server.url(name);
     PostgresStore::migrate(&url).await.unwrap();

@@ -1,10 +1,11 @@
 //! The settings of a server.
 
-use super::super::{InProject, Key, Value, ValueError};
+use super::super::{InProject, Key, Value, ValueError, key::joined};
 use crate::{
     args::Lifetime,
     options::{OidcSettings, Options},
 };
+use ::serve::auth::QuotaLimits;
 use agent::Scope;
 use system::AbsPath;
 
@@ -18,7 +19,40 @@ const fn server(name: &'static str, set: fn(&mut Options, &str, &Value) -> Resul
     Key { name, in_project: InProject::Never(SERVE), set }
 }
 
-pub(super) const KEYS: &[Key] = &[
+/// The limits of each `user`, or of all users of a `tenant`.
+macro_rules! quotas {
+    ($of:ident, $($name:ident => $set:expr;)*) => {
+        [$(server(concat!("serve.quota.", stringify!($of), ".", stringify!($name)), |o, _, v| {
+            let set: fn(&mut QuotaLimits, &Value) -> Result<(), ValueError> = $set;
+            set(&mut o.serve.operation_mut().$of, v)
+        }),)*]
+    };
+    ($of:ident) => {
+        quotas! { $of,
+            connections => |limits, v| Ok(limits.connections = v.count()?);
+            open_sessions => |limits, v| Ok(limits.open_sessions = v.count()?);
+            running_turns => |limits, v| Ok(limits.running_turns = v.count()?);
+            queued_turns => |limits, v| Ok(limits.queued_turns = v.count()?);
+            prompts_per_minute => |limits, v| Ok(limits.prompts_per_minute = v.count()?);
+            tokens_per_day => |limits, v| Ok(limits.tokens_per_day = Some(v.count()?));
+            contents_mib => |limits, v| Ok(limits.contents_mib = Some(v.count()?));
+            cost_per_day => |limits, v| {
+                let microdollars = v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT);
+                Ok(limits.microdollars_per_day = Some(microdollars))
+            };
+        }
+    };
+}
+
+/// The settings of a server, in the order of their descriptions.
+pub(super) const KEYS: &[Key] = &joined::<Key, { CONNECTIONS.len() + LATER.len() }>(CONNECTIONS, LATER);
+const LATER: &[Key] = &joined::<Key, { QUOTAS.len() + OPERATION.len() }>(QUOTAS, OPERATION);
+const QUOTAS: &[Key] =
+    &joined::<Key, { USER_QUOTAS.len() + TENANT_QUOTAS.len() }>(USER_QUOTAS, TENANT_QUOTAS);
+const USER_QUOTAS: &[Key] = &quotas!(user);
+const TENANT_QUOTAS: &[Key] = &quotas!(tenant);
+
+const CONNECTIONS: &[Key] = &[
     server("serve.listen", |o, _, v| Ok(o.serve.listen = v.texts()?)),
     server("serve.hosts", |o, _, v| Ok(o.serve.hosts = v.texts()?)),
     server("serve.origins", |o, _, v| Ok(o.serve.origins = v.texts()?)),
@@ -34,56 +68,9 @@ pub(super) const KEYS: &[Key] = &[
     }),
     server("serve.resume_grace", |o, _, v| Ok(o.serve.resume_grace = v.seconds()?)),
     server("serve.linger", |o, _, v| Ok(o.serve.linger = v.seconds()?)),
-    server("serve.quota.user.connections", |o, _, v| {
-        Ok(o.serve.operation_mut().user.connections = v.count()?)
-    }),
-    server("serve.quota.user.open_sessions", |o, _, v| {
-        Ok(o.serve.operation_mut().user.open_sessions = v.count()?)
-    }),
-    server("serve.quota.user.running_turns", |o, _, v| {
-        Ok(o.serve.operation_mut().user.running_turns = v.count()?)
-    }),
-    server("serve.quota.user.queued_turns", |o, _, v| {
-        Ok(o.serve.operation_mut().user.queued_turns = v.count()?)
-    }),
-    server("serve.quota.user.prompts_per_minute", |o, _, v| {
-        Ok(o.serve.operation_mut().user.prompts_per_minute = v.count()?)
-    }),
-    server("serve.quota.user.tokens_per_day", |o, _, v| {
-        Ok(o.serve.operation_mut().user.tokens_per_day = Some(v.count()?))
-    }),
-    server("serve.quota.user.contents_mib", |o, _, v| {
-        Ok(o.serve.operation_mut().user.contents_mib = Some(v.count()?))
-    }),
-    server("serve.quota.user.cost_per_day", |o, _, v| {
-        Ok(o.serve.operation_mut().user.microdollars_per_day =
-            Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
-    }),
-    server("serve.quota.tenant.connections", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.connections = v.count()?)
-    }),
-    server("serve.quota.tenant.open_sessions", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.open_sessions = v.count()?)
-    }),
-    server("serve.quota.tenant.running_turns", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.running_turns = v.count()?)
-    }),
-    server("serve.quota.tenant.queued_turns", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.queued_turns = v.count()?)
-    }),
-    server("serve.quota.tenant.prompts_per_minute", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.prompts_per_minute = v.count()?)
-    }),
-    server("serve.quota.tenant.tokens_per_day", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.tokens_per_day = Some(v.count()?))
-    }),
-    server("serve.quota.tenant.contents_mib", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.contents_mib = Some(v.count()?))
-    }),
-    server("serve.quota.tenant.cost_per_day", |o, _, v| {
-        Ok(o.serve.operation_mut().tenant.microdollars_per_day =
-            Some(v.count::<u64>()?.saturating_mul(MICRODOLLARS_IN_CENT)))
-    }),
+];
+
+const OPERATION: &[Key] = &[
     server("serve.model_concurrency", |o, _, v| {
         Ok(o.serve.operation_mut().model_concurrency = Some(v.count()?))
     }),
