@@ -8,6 +8,7 @@ mod housekeeping;
 mod listeners;
 mod nodes;
 mod oidc;
+mod service_manager;
 mod steward;
 pub(crate) mod stores;
 mod user_place;
@@ -159,8 +160,10 @@ pub(crate) async fn serve(place: Place, store: ServerStore) -> Result<Exit> {
         announce(log_format, &format!("metrics on {}", listener.place()))?;
         server.listen_for_metrics(listener);
     }
+    service_manager::ready();
     signals::end_in_order_within(departing.longest());
     let housekeeping = tokio::spawn(housekeeping.run());
+    let keep_alive = tokio::spawn(service_manager::keep_alive());
     let stop = CancellationToken::new();
     let run = server.run(stop.clone());
     let run = async {
@@ -184,6 +187,7 @@ pub(crate) async fn serve(place: Place, store: ServerStore) -> Result<Exit> {
             () = departing.wished() => Exit::Ok,
             never = adopt => never,
         };
+        service_manager::stopping();
         if let Some(departure) = &departure
             && tokio::time::timeout(Departure::LONGEST, departure.drain(&users)).await.is_err()
         {
@@ -194,6 +198,7 @@ pub(crate) async fn serve(place: Place, store: ServerStore) -> Result<Exit> {
     };
     let ((), exit) = tokio::join!(run, end);
     housekeeping.abort();
+    keep_alive.abort();
     if tokio::time::timeout(limits::HANG_UP, users.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }

@@ -73,6 +73,7 @@ mod scripts;
 mod secrets;
 mod served;
 mod service;
+mod service_manager;
 mod session_stores;
 mod sessions;
 mod sessions_files;
