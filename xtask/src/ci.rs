@@ -9,6 +9,7 @@ mod clients;
 mod step;
 mod summary;
 mod tool;
+mod unit;
 
 use crate::process::command;
 use crate::{cross, dist, eval, faults, site, tidy, wall};
@@ -32,6 +33,13 @@ pub(crate) fn run() -> Result<()> {
     steps.function("tidy", "cargo xtask tidy", tidy::run)?;
 
     steps.function("site", "cargo xtask site", site::run)?;
+
+    match unit::is_possible() {
+        true => {
+            steps.function("systemd", "systemd-analyze verify deploy/systemd/tiller.service", unit::check)?
+        }
+        false => steps.skip("systemd", "systemd-analyze is not installed".to_owned()),
+    }
 
     let deny = CARGO_DENY.ready()?;
     steps.command("deny", deny.command().args(["check", "bans", "licenses", "sources"]))?;

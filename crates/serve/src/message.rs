@@ -18,16 +18,19 @@ pub(crate) struct Head {
     pub(crate) is_error: bool,
 }
 
+/// The members of a message, as JSON text.
 #[derive(Deserialize)]
-struct Members<'a> {
+pub(crate) struct Members<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
+    pub(crate) method: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    params: Option<&'a RawValue>,
+    pub(crate) params: Option<&'a RawValue>,
     #[serde(borrow)]
-    error: Option<&'a RawValue>,
+    pub(crate) result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]

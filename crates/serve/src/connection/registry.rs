@@ -7,12 +7,13 @@ use crate::{
     auth::{Permit, Source},
     limits::{ENDED_CONNECTIONS, ENDED_KEPT, GIVEN_UP, NODE_KEPT_BYTES, PIPE_BYTES, SLOW_READER},
 };
-use agent::Principal;
+use agent::{Principal, Scopes};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     convert::Infallible,
+    hash::{BuildHasher as _, RandomState},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -29,6 +30,8 @@ pub(crate) struct Registry {
     grace: Duration,
     state: Mutex<State>,
     tasks: TaskTracker,
+    /// Hashes the users of ended connections.
+    users: RandomState,
 }
 
 #[derive(Default)]
@@ -40,12 +43,19 @@ struct State {
     ended: VecDeque<Ended>,
 }
 
+/// An ended connection. It has no allocation of its own: thousands of small ones would keep the
+/// memory of their connections from being given back.
 struct Ended {
     at: Instant,
-    id: String,
-    principal: Principal,
+    id: Id,
+    /// The hash of the user who opened it.
+    user: u64,
+    scopes: Scopes,
     reason: EndReason,
 }
+
+/// The random bytes of a connection's id.
+type Id = [u8; 16];
 
 /// Who opens a connection.
 pub(crate) struct Opened {
@@ -70,7 +80,8 @@ pub(crate) enum Found {
 impl Registry {
     /// Creates a registry whose connections live for `grace` without a socket.
     pub(crate) fn new(application: Arc<dyn Application>, access: Arc<Access>, grace: Duration) -> Arc<Self> {
-        Arc::new(Self { application, access, grace, state: Mutex::default(), tasks: TaskTracker::new() })
+        let (state, tasks, users) = (Mutex::default(), TaskTracker::new(), RandomState::new());
+        Arc::new(Self { application, access, grace, state, tasks, users })
     }
 
     /// Opens a connection and starts serving it.
@@ -92,7 +103,7 @@ impl Registry {
     /// # Errors
     /// If the operating system has no random bytes.
     pub(crate) fn new_id(&self) -> Result<String, getrandom::Error> {
-        let mut random = [0; 16];
+        let mut random = Id::default();
         getrandom::fill(&mut random)?;
         Ok(URL_SAFE_NO_PAD.encode(random))
     }
@@ -129,8 +140,12 @@ impl Registry {
                 Some(reason) => Found::Ended(reason),
             },
             None => {
-                let of_id = |ended: &&Ended| ended.id == id && may(&ended.principal);
-                state.ended.iter().find(of_id).map_or(Found::Unknown, |ended| Found::Ended(ended.reason))
+                let Some(id) = bytes_of(id) else { return Found::Unknown };
+                let user = self.hash_of(principal);
+                let found = state.ended.iter().find(|ended| {
+                    ended.id == id && ended.user == user && principal.scopes.includes(ended.scopes)
+                });
+                found.map_or(Found::Unknown, |ended| Found::Ended(ended.reason))
             }
         }
     }
@@ -281,17 +296,28 @@ impl Registry {
         {
             state.ended.pop_front();
         }
+        let Some(id) = bytes_of(&connection.id) else { return };
         state.ended.push_back(Ended {
             at: now,
-            id: connection.id.clone(),
-            principal: connection.principal.clone(),
+            id,
+            user: self.hash_of(&connection.principal),
+            scopes: connection.principal.scopes,
             reason: connection.ended().unwrap_or(EndReason::Application),
         });
+    }
+
+    fn hash_of(&self, principal: &Principal) -> u64 {
+        self.users.hash_one((&principal.tenant, &principal.user))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the random bytes of a connection's id; `None` if it is none of [`Registry::new_id`].
+fn bytes_of(id: &str) -> Option<Id> {
+    URL_SAFE_NO_PAD.decode(id).ok()?.try_into().ok()
 }
 
 /// Writes the client's messages to the protocol, until the connection ends.

@@ -1,29 +1,15 @@
 //! The ids of requests that nodes send to a client: each is marked with the hop that it came over,
 //! since the nodes count independently of each other.
 
-use crate::message::Head;
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
-use std::borrow::Cow;
+use crate::message::{Head, Members};
+use serde_json::Value;
 
 /// The method with which either side cancels a request.
 pub(super) const CANCEL_REQUEST: &str = "$/cancel_request";
 
-#[derive(Deserialize)]
-struct Members<'a> {
-    #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
 /// Returns a message with another id, which is JSON text.
 pub(super) fn with_id(text: &str, id: &str) -> Option<String> {
-    let Members { method, params, result, error } = serde_json::from_str(text).ok()?;
+    let Members { method, params, result, error, .. } = serde_json::from_str(text).ok()?;
     let mut message = format!(r#"{{"jsonrpc":"2.0","id":{id}"#);
     if let Some(method) = method {
         message.push_str(&format!(r#","method":{}"#, Value::from(method.into_owned())));

@@ -35,11 +35,17 @@ pub(crate) enum StoreCommand {
 #[derive(Debug, Args)]
 pub(crate) struct MigrateArgs {
     /// The store to copy from: sqlite:FILE or postgres://USER@HOST/DATABASE.
-    #[arg(long, value_name = "URL")]
-    pub(crate) from: StoreAddress,
+    #[arg(long, value_name = "URL", required_unless_present = "from_file", conflicts_with = "from_file")]
+    pub(crate) from: Option<StoreAddress>,
+    /// A file that holds the URL of the store to copy from, such as one with a password.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) from_file: Option<PathBuf>,
     /// The store to copy to.
-    #[arg(long, value_name = "URL")]
-    pub(crate) to: StoreAddress,
+    #[arg(long, value_name = "URL", required_unless_present = "to_file", conflicts_with = "to_file")]
+    pub(crate) to: Option<StoreAddress>,
+    /// A file that holds the URL of the store to copy to.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) to_file: Option<PathBuf>,
     /// The user of the server whose sessions they are; in a file they are those of the machine.
     #[arg(long, value_name = "USER")]
     pub(crate) user: Option<String>,

@@ -23,10 +23,15 @@ impl Addresses<'_> {
     /// # Errors
     /// If the file cannot be read or has no address, or its password cannot be read.
     pub(crate) async fn of(&self, args: StoreArgs) -> Result<Option<StoreAddress>> {
+        self.of_flag(args, "--store-file").await
+    }
+
+    /// The same, where the file is named by another flag.
+    pub(crate) async fn of_flag(&self, args: StoreArgs, file_flag: &str) -> Result<Option<StoreAddress>> {
         let StoreArgs { store, store_file } = args;
         match (store, store_file) {
             (Some(address), _) => self.with_password(address).map(Some),
-            (None, Some(path)) => self.read(&path).await.map(Some),
+            (None, Some(path)) => self.read(&path, file_flag).await.map(Some),
             (None, None) => Ok(None),
         }
     }
@@ -35,7 +40,7 @@ impl Addresses<'_> {
     ///
     /// # Errors
     /// If a file of passwords is missing although it is named, or cannot be used.
-    pub(crate) fn with_password(&self, address: StoreAddress) -> Result<StoreAddress> {
+    fn with_password(&self, address: StoreAddress) -> Result<StoreAddress> {
         Ok(with_password(address, &self.sources())?)
     }
 
@@ -59,14 +64,14 @@ impl Addresses<'_> {
 
     /// Reads an address from a file. It may be readable by others: service managers and container
     /// engines hand out secrets with rights of their own.
-    async fn read(&self, path: &Path) -> Result<StoreAddress> {
+    async fn read(&self, path: &Path, flag: &str) -> Result<StoreAddress> {
         let path = self.cwd.join(path.to_string_lossy());
-        let bytes = self.system.read(&path).await.with_context(|| format!("--store-file {path}"))?;
+        let bytes = self.system.read(&path).await.with_context(|| format!("{flag} {path}"))?;
         let text = String::from_utf8(bytes).ok();
         let address = text.and_then(|text| text.trim().parse::<StoreAddress>().ok());
         let address = address.ok_or_else(|| {
             usage(format!(
-                "--store-file {path}: it has no address of a session store; write postgres://USER@HOST/DATABASE into it, with its password"
+                "{flag} {path}: it has no address of a session store; write postgres://USER@HOST/DATABASE into it, with its password"
             ))
         })?;
         self.with_password(address)

@@ -3,10 +3,10 @@
 use super::{Addresses, existing};
 use crate::{
     answer::{Answer, Console},
-    args::MigrateArgs,
+    args::{MigrateArgs, StoreArgs},
     exit::Exit,
 };
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -60,9 +60,12 @@ pub(crate) struct TransferRow {
 
 /// Runs the command. Exit code 1 if a session differs or was not copied.
 pub(crate) async fn run(console: &Console, addresses: &Addresses<'_>, args: MigrateArgs) -> Result<Exit> {
-    let MigrateArgs { from, to, user, session, dry_run, archive } = args;
+    let MigrateArgs { from, from_file, to, to_file, user, session, dry_run, archive } = args;
+    let from = StoreArgs { store: from, store_file: from_file };
+    let to = StoreArgs { store: to, store_file: to_file };
+    let from = addresses.of_flag(from, "--from-file").await?.context("--from is missing")?;
+    let to = addresses.of_flag(to, "--to-file").await?.context("--to is missing")?;
     ensure!(from != to, "--from and --to name the same store; name two");
-    let (from, to) = (addresses.with_password(from)?, addresses.with_password(to)?);
     existing(&from)?;
     let (source, target) = (Database::open(&from).await?, Database::open(&to).await?);
     let options = Transfer { user, sessions: session, dry_run, archive };

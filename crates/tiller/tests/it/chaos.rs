@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     env,
+    path::Path,
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -31,6 +32,8 @@ const CLIENTS: usize = 6;
 const STOPPED: u64 = 24;
 /// How soon every session is usable after the last fault.
 const USABLE: Duration = Duration::from_secs(45);
+/// How long a session may fail to be created, through several faults.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 fn number(name: &str, default: u64) -> u64 {
     env::var(name).ok().map_or(default, |text| text.parse().expect("a number"))
@@ -79,10 +82,13 @@ fn no_answer_is_lost_and_no_command_runs_twice_whatever_happens_to_the_nodes() {
             let (cluster, nodes, answered, over, marks) = (&cluster, &nodes, &answered, &over, &marks);
             let mut random = Random(seed ^ (number as u64 + 1));
             scope.spawn(move || {
-                let mut client = cluster.lock().unwrap().client(&nodes[number % NODES].lock().unwrap());
-                let own: Vec<String> = (0..sessions / CLIENTS)
-                    .map(|_| cluster.lock().unwrap().create_patiently(&mut client))
-                    .collect();
+                // The lock is free while a client waits: the database comes back by it.
+                let (mut client, project) = {
+                    let cluster = cluster.lock().unwrap();
+                    (cluster.client(&nodes[number % NODES].lock().unwrap()), cluster.home().project())
+                };
+                let own: Vec<String> =
+                    (0..sessions / CLIENTS).map(|_| create_patiently(&project, &mut client)).collect();
                 while !over.load(Ordering::Relaxed) {
                     let session = &own[random.below(own.len())];
                     let mark = format!("mark-{}", marks.fetch_add(1, Ordering::Relaxed));
@@ -175,15 +181,13 @@ fn history(cluster: &Cluster, client: &mut Client, session: &str) -> String {
     }
 }
 
-impl Cluster {
-    /// Creates a session, however often that fails meanwhile.
-    fn create_patiently(&self, client: &mut Client) -> String {
-        let begun = Instant::now();
-        loop {
-            match client.request("session/new", json!({ "cwd": self.home().project(), "mcpServers": [] })) {
-                Ok(created) => return Value::as_str(&created["sessionId"]).unwrap().to_owned(),
-                Err(error) => assert!(begun.elapsed() < USABLE, "no session can be created: {error}"),
-            }
+/// Creates a session, however often that fails meanwhile.
+fn create_patiently(project: &Path, client: &mut Client) -> String {
+    let begun = Instant::now();
+    loop {
+        match client.request("session/new", json!({ "cwd": project, "mcpServers": [] })) {
+            Ok(created) => return Value::as_str(&created["sessionId"]).unwrap().to_owned(),
+            Err(error) => assert!(begun.elapsed() < PATIENCE, "no session can be created: {error}"),
         }
     }
 }
