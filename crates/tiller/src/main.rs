@@ -82,6 +82,7 @@ use std::process::ExitCode;
 
 /// Returns freed memory to the operating system: a server whose connections are gone gets small
 /// again, which glibc's allocator does not (docs/performance.md has the figures).
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
