@@ -15,5 +15,6 @@ mod proxy;
 mod raw;
 mod resume;
 mod revocation;
+mod sequences;
 mod sizes;
 mod tokens;

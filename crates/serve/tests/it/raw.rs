@@ -130,6 +130,11 @@ impl Socket {
         self.stream.send(Message::text(message.to_string())).await.unwrap();
     }
 
+    /// Sends a frame; returns false if the socket is closed.
+    pub(crate) async fn send_frame(&mut self, frame: Message) -> bool {
+        self.stream.send(frame).await.is_ok()
+    }
+
     pub(crate) async fn request(&mut self, id: u64, method: &str, params: Value) {
         self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
     }

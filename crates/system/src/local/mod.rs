@@ -101,9 +101,14 @@ impl LocalSystem {
         Self { options: Arc::new(options), ..Self::default() }
     }
 
-    /// Adds the variables of the login shell to those of a command.
+    /// Adds the variables of the login shell to those of a command, and the home directory that it
+    /// has instead of that of this process.
     async fn complete_environment(&self, env: &mut Vec<(String, String)>) {
         self.options.login.complete(env, |command| self.start_piped(command)).await;
+        if let Some(home) = &self.options.home {
+            env.retain(|(name, _)| name != "HOME");
+            env.push(("HOME".to_owned(), home.to_string()));
+        }
     }
 
     /// Starts a program with piped streams, with exactly the variables of the command.

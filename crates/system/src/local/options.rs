@@ -1,6 +1,7 @@
 //! The options of the local system.
 
 use super::{login::LoginShell, sandbox::HiddenVariables};
+use crate::AbsPath;
 
 /// Options of [`crate::LocalSystem`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,6 +22,8 @@ pub struct LocalOptions {
     /// Whether commands inherit none but ordinary variables: paths, language, time zone, proxies
     /// and certificates.
     pub ordinary_variables_only: bool,
+    /// The home directory of commands, instead of that of this process.
+    pub home: Option<AbsPath>,
     /// The login shell whose variables are added to those of this process, for commands and for
     /// programs with piped streams.
     pub login: LoginShell,

@@ -36,6 +36,7 @@ pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
     if let Some(served) = &options.served {
         local.secret_values.extend(served.secrets.clone());
         local.ordinary_variables_only = served.folder.is_some();
+        local.home = served.folder.as_ref().map(|folder| folder.own.clone());
     }
     Arc::new(LocalSystem::with_options(local))
 }
@@ -62,6 +63,7 @@ fn local_options(
         secret_values,
         keep_variables,
         ordinary_variables_only: false,
+        home: None,
         login,
     }
 }

@@ -133,6 +133,8 @@ fn a_user_works_in_the_own_folder_and_nowhere_else() {
         assert!(!answer.contains("CANARY"), "{text}: {answer}");
         assert!(!answer.contains("a-canary-of-the-server"), "{text}: {answer}");
     }
+    let home = turn(&mut stage.ada, &session, "run `echo in $HOME`");
+    assert!(home.contains(&format!("in {}", ada.display())), "{home}");
     turn(&mut stage.ada, &session, &format!("create {} with 'x'", bob.join("new.txt").display()));
     assert!(!bob.join("new.txt").exists());
 }
