@@ -77,7 +77,8 @@ async fn no_edit_lands_at_a_wrong_place_whatever_its_form() {
     let total: usize = tally.values().flat_map(BTreeMap::values).sum();
     assert_eq!(all(Outcome::WrongPlace), 0, "seed {seed}:\n{wrong}");
     let applied = all(Outcome::Applied);
-    // One in a hundred; in a short run, two cases may have the mistake that is written in each form.
+    // One in a hundred; in a short run, two cases may have the mistake that is written in each
+    // form.
     let as_written = all(Outcome::AsWritten);
     assert!(as_written <= total / 100 + 2 * FORMS.len(), "{as_written} of {total}");
     assert!(applied * 100 >= total * APPLIED_PERCENT, "only {applied} of {total} edits were made just so");
