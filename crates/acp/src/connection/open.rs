@@ -170,23 +170,23 @@ impl<W: Version> Connection<W> {
             .as_str()
             .and_then(|given| AbsPath::new(given).ok())
             .ok_or_else(|| wrong(format!("{name} must be an absolute path, not {given}")))?;
-        match self.options.machines.local.metadata(&path).await {
-            Ok(metadata) if metadata.kind == FileKind::Directory => {
-                match self.options.machines.folder_left_by(&path).await {
-                    None => Ok(path),
-                    Some(folder) => Err(wrong(format!(
-                        "{name} must lie below {folder}, your folder on this server, not at {path}"
-                    ))),
-                }
-            }
+        let found = self.options.machines.local.metadata(&path).await;
+        // The directory is on the editor's machine, which is a different one.
+        if matches!(found, Err(SystemError::NotFound(_)))
+            && self.options.machines.client_tools == ClientTools::Ide
+            && W::has_workspace(&peer.traits)
+        {
+            return Ok(path);
+        }
+        // First: what is outside of the folder may not be found out by the other answers.
+        if let Some(folder) = self.options.machines.folder_left_by(&path).await {
+            let message =
+                format!("{name} must lie below {folder}, your folder on this server, not at {path}");
+            return Err(wrong(message));
+        }
+        match found {
+            Ok(metadata) if metadata.kind == FileKind::Directory => Ok(path),
             Ok(_) => Err(wrong(format!("{name} is not a directory: {path}"))),
-            // The directory is on the editor's machine, which is a different one.
-            Err(SystemError::NotFound(_))
-                if self.options.machines.client_tools == ClientTools::Ide
-                    && W::has_workspace(&peer.traits) =>
-            {
-                Ok(path)
-            }
             Err(SystemError::NotFound(_)) => Err(wrong(format!("{name} does not exist: {path}"))),
             Err(error) => Err(wrong(format!("{name} cannot be used: {error}"))),
         }

@@ -111,7 +111,9 @@ fn a_user_works_in_the_own_folder_and_nowhere_else() {
     std::fs::write(bob.join("secret.txt"), "CANARY").unwrap();
     std::fs::create_dir(ada.join("project")).unwrap();
     std::os::unix::fs::symlink(&bob, ada.join("link")).unwrap();
-    for cwd in [stage.home.project(), bob.clone(), ada.join("link"), ada.join("..")] {
+    let nowhere = stage.home.path().join("nowhere");
+    let a_file = bob.join("secret.txt");
+    for cwd in [stage.home.project(), bob.clone(), ada.join("link"), ada.join(".."), nowhere, a_file] {
         let refused = stage.ada.request("session/new", json!({ "cwd": cwd, "mcpServers": [] })).unwrap_err();
         assert_eq!(refused["code"], -32602, "{refused}");
         assert!(refused["message"].as_str().unwrap().contains("your folder on this server"), "{refused}");
