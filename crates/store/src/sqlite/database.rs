@@ -142,15 +142,17 @@ fn handle_empty_file(path: &Path) -> Result<(), StoreError> {
     {
         // Another process may be creating the file; it has finished when we get this lock.
         let _alone = quarantine::lock(path).ok();
-        if file_state::length(path) != Some(0) || file_state::is_unfinished(path) {
+        if file_state::length(path) != Some(0) {
             return Ok(());
         }
-        if file_state::length(&file_state::beside(path, "-wal")).unwrap_or_default() == 0 {
-            tracing::warn!(
-                "{} was an empty file (0 bytes), and a new session store was created in it; if it contained sessions, restore the \
-                 file from a backup",
-                path.display()
-            );
+        if !file_state::has_log_content(path) {
+            if !file_state::is_unfinished(path) {
+                tracing::warn!(
+                    "{} was an empty file (0 bytes), and a new session store was created in it; if it contained sessions, restore \
+                     the file from a backup",
+                    path.display()
+                );
+            }
             return Ok(());
         }
     }

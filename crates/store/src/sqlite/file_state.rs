@@ -57,9 +57,16 @@ pub(super) fn length(path: &Path) -> Option<u64> {
 }
 
 /// Returns whether an empty file is a store whose creation was interrupted: only then is there a
-/// rollback journal beside it. Later changes use the write-ahead log.
+/// rollback journal beside it. Later changes use the write-ahead log, which is still empty.
 pub(super) fn is_unfinished(path: &Path) -> bool {
-    length(path) == Some(0) && length(&beside(path, "-journal")).is_some_and(|length| length > 0)
+    length(path) == Some(0)
+        && length(&beside(path, "-journal")).is_some_and(|length| length > 0)
+        && !has_log_content(path)
+}
+
+/// Returns whether the file at a path has a write-ahead log that is not empty.
+pub(super) fn has_log_content(path: &Path) -> bool {
+    length(&beside(path, "-wal")).is_some_and(|length| length > 0)
 }
 
 /// Appends a suffix to a path, for a file's companions.

@@ -6,6 +6,8 @@ use rusqlite::Connection;
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Barrier,
+    thread,
 };
 use store::SqliteStore;
 
@@ -140,18 +142,46 @@ async fn an_empty_file_is_recreated_and_its_log_is_salvaged() {
     let store = SqliteStore::open(&path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
     store.append(&lease, vec![user_message("1"), user_message("2")]).await.unwrap();
-    // As after a machine crash that destroyed the file and left its log.
-    let copy = parent(&path).join("copy.db");
-    for (from, to) in [("", ""), ("-wal", "-wal")] {
-        fs::copy(beside(&path, from), beside(&copy, to)).unwrap();
+    // As after a machine crash that destroyed the file and left its log, and a rollback journal that
+    // says that the file was never complete.
+    let copies = ["copy.db", "unfinished.db"].map(|name| parent(&path).join(name));
+    for copy in &copies {
+        fs::copy(beside(&path, "-wal"), beside(copy, "-wal")).unwrap();
+        fs::write(copy, "").unwrap();
     }
+    fs::write(beside(&copies[1], "-journal"), [0; 512]).unwrap();
     drop(store);
-    fs::OpenOptions::new().write(true).truncate(true).open(&copy).unwrap();
-    let store = SqliteStore::open(&copy).unwrap();
-    assert_eq!(store.events(&"s1".into(), 0, 9).await.unwrap().len(), 2, "the log had all of it");
+    for copy in &copies {
+        let store = SqliteStore::open(copy).unwrap();
+        let events = store.events(&"s1".into(), 0, 9).await.unwrap();
+        assert_eq!(events.len(), 2, "the log had all of it: {}", copy.display());
+    }
 
     let empty = parent(&path).join("empty.db");
     fs::OpenOptions::new().write(true).create_new(true).open(&empty).unwrap();
     let store = SqliteStore::open(&empty).unwrap();
     store.create(session("s1")).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_empty_file_with_a_log_is_opened_by_several_at_once() {
+    let (_directory, path) = database_path();
+    let store = SqliteStore::open(&path).unwrap();
+    store.create(session("s1")).await.unwrap();
+    let log = fs::read(beside(&path, "-wal")).unwrap();
+    for round in 0..100 {
+        let copy = parent(&path).join(format!("{round}.db"));
+        fs::write(beside(&copy, "-wal"), &log).unwrap();
+        fs::write(beside(&copy, "-journal"), [0; 512]).unwrap();
+        fs::write(&copy, "").unwrap();
+        let all_ready = Barrier::new(4);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    all_ready.wait();
+                    drop(SqliteStore::open(&copy).unwrap());
+                });
+            }
+        });
+    }
 }

@@ -124,6 +124,7 @@ fn a_store_whose_creation_was_interrupted_is_created_without_a_warning() {
     prompted(&home, "say alpha");
     fs::write(file(&home), "").unwrap();
     // SQLite has a rollback journal only until the store's write-ahead log is switched on.
+    let _ = fs::remove_file(file(&home).with_extension("db-wal"));
     fs::write(file(&home).with_extension("db-journal"), [0; 512]).unwrap();
     let checked = home.run(&["doctor"]);
     assert!(!stdout(&checked).contains("0 bytes"), "{}", stdout(&checked));

@@ -75,10 +75,21 @@ impl<'a> Target<'a> {
         ];
         for (fold, step) in folds {
             let places = self.places(spelling, fold, which);
-            if !places.is_empty() {
-                let steps = spelling.steps.iter().copied().chain(step).collect();
-                return Some(Found { places, steps });
+            if places.is_empty() {
+                continue;
             }
+            if let [place] = &places[..]
+                && self.cuts_line(&place.range)
+                && let Some(mut lines) = self.indented(spelling)
+            {
+                // Either could be meant: the part of a deeper line, or the lines with another
+                // indentation.
+                lines.places.push(place.clone());
+                lines.places.sort_by_key(|place| place.range.start);
+                return Some(lines);
+            }
+            let steps = spelling.steps.iter().copied().chain(step).collect();
+            return Some(Found { places, steps });
         }
         self.indented(spelling)
     }
@@ -108,6 +119,17 @@ impl<'a> Target<'a> {
             Place { range, new }
         };
         starts.into_iter().filter(fits).map(put).collect()
+    }
+
+    /// Whether a match begins in the middle of a line's indentation and ends before the end of a
+    /// line.
+    fn cuts_line(&self, range: &Range<usize>) -> bool {
+        let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
+        let (_, in_line) = before.rsplit_once('\n').unwrap_or(("", before));
+        let begins_within = !in_line.is_empty()
+            && in_line.len() == indent_of(in_line).len()
+            && self.text[range.clone()].starts_with([' ', '\t']);
+        begins_within && !after.is_empty() && !after.starts_with(['\n', '\r'])
     }
 
     fn lines(&self) -> &[Line] {

@@ -287,6 +287,14 @@ mod tests {
             (twice, "\tgo();", "stop();", false, Some((vec![2, 5], vec![Step::Indentation]))),
             (twice, "\tgo();", "stop();", true, Some((vec![2, 5], vec![Step::Indentation]))),
             ("'a'\n'a'\n", "‘a’", "‘b’", false, Some((vec![1, 2], vec![Step::LookAlikes]))),
+            // A part of a deeper line, or the line with another indentation.
+            (
+                "if a {\n        text.push(b);\n    text\n}\n",
+                "       text",
+                "       text?",
+                false,
+                Some((vec![2, 3], vec![Step::Indentation])),
+            ),
             // Different structure, or mere similarity.
             ("if a:\n    b()\nc()\n", "if a:\n    b()\n    c()", "if a:\n    c()", false, None),
             ("let total = 1;\n", "let totals = 1;", "let total = 2;", false, None),

@@ -1,11 +1,21 @@
 //! A mutation of a source file, and the edit that reverts it.
 
-use std::ops::Range;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher as _},
+    ops::Range,
+};
 
 /// A pseudo-random number generator with reproducible output per seed (splitmix64).
 pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
+    /// Returns the numbers that belong to a value.
+    pub(super) fn of(value: &impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        value.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

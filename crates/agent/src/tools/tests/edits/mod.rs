@@ -44,11 +44,12 @@ async fn no_edit_lands_at_a_wrong_place_whatever_its_form() {
     let seed = number("TILLER_EDITS_SEED").unwrap_or(1);
     let count = number("TILLER_EDITS").map_or(CASES, |count| count as usize);
     let shows_all = number("TILLER_EDITS_SHOW").is_some();
-    let mut numbers = Numbers(seed);
     let sources = sources().await;
     let mut tally: BTreeMap<(String, String), BTreeMap<Outcome, usize>> = BTreeMap::new();
     let mut wrong = String::new();
-    for _ in 0..count {
+    for index in 0..count {
+        // Each case has numbers of its own: a file that changes, changes its own cases only.
+        let mut numbers = Numbers::of(&(seed, index));
         let (case, second) = two_cases(&sources, &mut numbers);
         for form in FORMS {
             for noise in NOISES {
@@ -77,10 +78,8 @@ async fn no_edit_lands_at_a_wrong_place_whatever_its_form() {
     let total: usize = tally.values().flat_map(BTreeMap::values).sum();
     assert_eq!(all(Outcome::WrongPlace), 0, "seed {seed}:\n{wrong}");
     let applied = all(Outcome::Applied);
-    // One in a hundred; in a short run, two cases may have the mistake that is written in each
-    // form.
     let as_written = all(Outcome::AsWritten);
-    assert!(as_written <= total / 100 + 2 * FORMS.len(), "{as_written} of {total}");
+    assert!(as_written * 100 <= total, "{as_written} of {total}");
     assert!(applied * 100 >= total * APPLIED_PERCENT, "only {applied} of {total} edits were made just so");
 }
 
@@ -108,7 +107,7 @@ async fn sources() -> Vec<(String, String)> {
 /// Returns a case with one mutation, and a case with two mutations far from each other.
 fn two_cases(sources: &[(String, String)], numbers: &mut Numbers) -> ((Case, Vec<Edit>), (Case, Vec<Edit>)) {
     loop {
-        let (name, text) = &sources[numbers.below(sources.len())];
+        let (name, text) = draw(sources, numbers);
         let Some(first) = Case::of(name, text, numbers) else { continue };
         let Some(second) = Case::of(name, &first.mutated, numbers) else { continue };
         // The second mutation was made in the file with the first one, whose block must still
@@ -122,6 +121,13 @@ fn two_cases(sources: &[(String, String)], numbers: &mut Numbers) -> ((Case, Vec
         let one = vec![first.edit.clone()];
         return ((first, one), (both, edits));
     }
+}
+
+/// Draws a file: the one whose path has the highest hash (rendezvous hashing). Unlike an index, it
+/// is the same one after other files were added or removed.
+fn draw<'a>(sources: &'a [(String, String)], numbers: &mut Numbers) -> &'a (String, String) {
+    let number = numbers.next();
+    sources.iter().max_by_key(|(name, _)| Numbers::of(&(number, name)).next()).unwrap()
 }
 
 /// Applies an edit as a session does, and classifies the result.
