@@ -142,8 +142,8 @@ async fn an_empty_file_is_recreated_and_its_log_is_salvaged() {
     let store = SqliteStore::open(&path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
     store.append(&lease, vec![user_message("1"), user_message("2")]).await.unwrap();
-    // As after a machine crash that destroyed the file and left its log, and a rollback journal that
-    // says that the file was never complete.
+    // As after a machine crash that destroyed the file and left its log, and a rollback journal
+    // that says that the file was never complete.
     let copies = ["copy.db", "unfinished.db"].map(|name| parent(&path).join(name));
     for copy in &copies {
         fs::copy(beside(&path, "-wal"), beside(copy, "-wal")).unwrap();
