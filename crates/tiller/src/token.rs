@@ -135,7 +135,7 @@ pub(crate) async fn run(console: &Console, addresses: &Addresses<'_>, command: T
             };
             let scopes = match scopes.as_slice() {
                 [] => DEFAULT_SCOPES.into_iter().collect(),
-                given => given.iter().copied().collect(),
+                given => given.iter().flat_map(|scopes| scopes.iter()).collect(),
             };
             context.create(NewToken { name, tenant, user, scopes, expires }).await
         }

@@ -104,6 +104,18 @@ impl Scopes {
     }
 }
 
+/// Reads names that are separated by commas, as on the command line, or by white space, as in OAuth.
+impl FromStr for Scopes {
+    type Err = UnknownScope;
+
+    fn from_str(names: &str) -> Result<Self, UnknownScope> {
+        if names.split(',').any(|part| part.trim().is_empty()) {
+            return Err(UnknownScope { name: String::new() });
+        }
+        names.split(',').flat_map(str::split_whitespace).map(str::parse::<Scope>).collect()
+    }
+}
+
 impl FromIterator<Scope> for Scopes {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
         Self(scopes.into_iter().fold(0, |set, scope| set | bit(scope)))
@@ -131,5 +143,16 @@ mod tests {
         assert!(Scopes::all().includes(one) && one.includes(one) && !one.includes(Scopes::all()));
         let error = "session:all".parse::<Scope>().unwrap_err().to_string();
         assert!(error.contains("session:all") && error.contains("session:write"), "{error}");
+    }
+
+    #[test]
+    fn scopes_are_separated_by_commas_or_by_white_space() {
+        let expected: Scopes = [Scope::Connect, Scope::SessionRead].into_iter().collect();
+        for names in ["connect,session:read", "connect session:read", " session:read,  connect "] {
+            assert_eq!(names.parse(), Ok(expected), "{names:?}");
+        }
+        for bad in ["", ",", "connect,,session:read", "connect,fly"] {
+            assert!(bad.parse::<Scopes>().is_err(), "{bad:?}");
+        }
     }
 }

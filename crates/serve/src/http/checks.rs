@@ -3,9 +3,10 @@
 
 use super::Problem;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use system::{is_secret_name, secrets_in};
 
-/// The names under which clients send secrets in a query.
-const SECRET_NAMES: [&str; 4] = ["token", "secret", "access_token", "key"];
+/// The names under which clients send secrets in a query, beside those of [`is_secret_name`].
+const SECRET_NAMES: [&str; 5] = ["auth", "authorization", "bearer", "jwt", "ticket"];
 /// Paths that probes use, which do not know the host's name.
 const PROBES: [&str; 2] = ["/health", "/ready"];
 /// The headers that a page of a listed origin may send.
@@ -23,10 +24,11 @@ pub struct Names {
 
 /// Checks a request.
 pub(crate) fn check(names: &Names, parts: &Parts) -> Result<(), Problem> {
-    if let Some(name) = secret_name(parts.uri.query().unwrap_or_default()) {
-        return Err(Problem::bad_request(format!(
-            "the URL has a parameter {name:?}: URLs are logged; send the token in the header \"Authorization: Bearer …\""
-        )));
+    if parts.uri.query().is_some_and(has_secret) {
+        return Err(Problem::bad_request(
+            "the URL has a parameter for a secret, such as `token` or `key`, or a value that looks like one. URLs are logged: \
+             send the token in the header \"Authorization: Bearer …\"",
+        ));
     }
     check_host(names, parts)?;
     let origin = match origin(&parts.headers) {
@@ -87,11 +89,13 @@ pub(crate) fn origin(headers: &HeaderMap) -> Result<Option<&str>, ()> {
     }
 }
 
-fn secret_name(query: &str) -> Option<&'static str> {
-    let names = query.split(['&', ';']).map(|pair| pair.split('=').next().unwrap_or_default());
-    names.into_iter().find_map(|name| {
-        let name = percent_encoding::percent_decode_str(name).decode_utf8_lossy().to_ascii_lowercase();
-        SECRET_NAMES.into_iter().find(|secret| *secret == name.trim())
+/// Whether a parameter of the query has the name of a secret, or a value that looks like one.
+fn has_secret(query: &str) -> bool {
+    let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    query.split(['&', ';']).any(|parameter| {
+        let name = decoded(parameter.split('=').next().unwrap_or_default());
+        let known = SECRET_NAMES.iter().any(|secret| name.trim().eq_ignore_ascii_case(secret));
+        known || is_secret_name(&name) || !secrets_in(&decoded(parameter)).is_empty()
     })
 }
 
@@ -146,16 +150,28 @@ mod tests {
     }
 
     #[test]
-    fn secrets_in_the_url_are_refused_by_name_and_never_repeated() {
+    fn secrets_in_the_url_are_refused_and_never_repeated() {
         let parts = |uri: &str| Request::builder().uri(uri).body(()).unwrap().into_parts().0;
-        for uri in
-            ["/acp?token=geheim", "/acp?a=1&Access_Token=geheim", "/acp?%6bey=geheim", "/acp?a;secret=geheim"]
-        {
+        let value = format!("/acp?q=tlr_{}&geheim", "aB3".repeat(15).get(..43).unwrap());
+        for uri in [
+            "/acp?token=geheim",
+            "/acp?a=1&Access_Token=geheim",
+            "/acp?%6bey=geheim",
+            "/acp?a;secret=geheim",
+            "/acp?api_key=geheim",
+            "/acp?apiKey=geheim",
+            "/acp?x-auth-token=geheim",
+            "/acp?password=geheim",
+            "/acp?AUTH=geheim",
+            "/acp?ticket=geheim",
+            &value,
+            &value.replace("tlr_", "%74lr%5F"),
+        ] {
             let problem = check(&Names::default(), &parts(uri)).unwrap_err();
             assert_eq!(problem.status, 400, "{uri}");
             assert!(!problem.detail.contains("geheim"), "{problem:?}");
         }
-        assert_eq!(check(&Names::default(), &parts("/acp?tokens=1&q=token")), Ok(()));
+        assert_eq!(check(&Names::default(), &parts("/acp?page=1&q=token&author=ada")), Ok(()));
     }
 
     #[test]

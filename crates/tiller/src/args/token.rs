@@ -1,7 +1,7 @@
 //! The command line of `tiller token`.
 
 use super::StoreArgs;
-use agent::{Principal, Scope};
+use agent::{Principal, Scopes};
 use clap::Subcommand;
 use std::{str::FromStr, time::Duration};
 
@@ -25,8 +25,8 @@ pub(crate) enum TokenCommand {
         ///
         /// One or more of connect, session:create, session:read, session:write, session:approve,
         /// session:delete, admin, metrics and runner.
-        #[arg(long, value_name = "SCOPE,…", value_delimiter = ',')]
-        scopes: Vec<Scope>,
+        #[arg(long, value_name = "SCOPE,…")]
+        scopes: Vec<Scopes>,
         /// How long it is valid: a number of h, d or w, or never.
         #[arg(long, value_name = "TIME", default_value = "90d")]
         expires: Lifetime,

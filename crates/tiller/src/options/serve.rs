@@ -207,8 +207,7 @@ impl OidcSettings {
             .rsplit_once('=')
             .filter(|(group, _)| !group.is_empty())
             .ok_or_else(|| format!("{text:?} is not GROUP=SCOPE,SCOPE, such as admins=connect,admin"))?;
-        let scopes = scopes.split(',').map(|name| name.trim().parse::<Scope>());
-        let scopes: Scopes = scopes.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        let scopes = scopes.parse::<Scopes>().map_err(|error| error.to_string())?;
         Ok(GroupScopes { group: group.to_owned(), scopes })
     }
 }
