@@ -104,7 +104,8 @@ impl Scopes {
     }
 }
 
-/// Reads names that are separated by commas, as on the command line, or by white space, as in OAuth.
+/// Reads names that are separated by commas, as on the command line, or by white space, as in
+/// OAuth.
 impl FromStr for Scopes {
     type Err = UnknownScope;
 

@@ -2,7 +2,7 @@
 
 use crate::limits::SERVE_LINGER;
 use ::serve::auth::{GroupScopes, QuotaLimits};
-use agent::{Scope, Scopes};
+use agent::Scopes;
 use std::time::Duration;
 
 /// How `tiller serve` is reached, and what happens to sessions without a client.
@@ -215,6 +215,7 @@ impl OidcSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agent::Scope;
 
     #[test]
     fn a_group_is_written_with_its_scopes() {

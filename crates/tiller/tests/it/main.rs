@@ -10,6 +10,7 @@ mod administration;
 mod agent;
 mod answers;
 mod blackhole;
+mod browser;
 mod chaos;
 mod child;
 mod cli;
