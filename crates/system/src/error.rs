@@ -112,6 +112,9 @@ pub enum SystemError {
         /// The path that it resolves to.
         target: AbsPath,
     },
+    /// A path that is to be changed leads out of the directories of a [`crate::Within`].
+    #[error("not changed: it leads out of the folder in which files may be changed: {0}")]
+    NotWithin(AbsPath),
     /// The backend refuses the operation (a read-only system asked to write).
     #[error("{operation} is not allowed here: this session is read-only")]
     ReadOnly {

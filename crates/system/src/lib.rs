@@ -34,6 +34,7 @@ mod sandbox;
 mod secrets;
 mod system;
 mod text;
+mod within;
 
 pub use confined::Confined;
 pub use encoding::TextEncoding;
@@ -62,3 +63,4 @@ pub use sandbox::{
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
 pub use system::{DiskSnapshot, Entry, FileKind, Metadata, Route, Routes, System, WalkOptions};
 pub use text::TextRange;
+pub use within::Within;

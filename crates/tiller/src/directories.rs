@@ -26,6 +26,7 @@ pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Resul
             settings: settings(&own),
             config: own,
             temp,
+            folder: None,
         });
     }
     let user = user_directories()?;
@@ -37,6 +38,7 @@ pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Resul
         data: user.data.join("tiller"),
         cache: user.cache.join("tiller"),
         temp,
+        folder: None,
     })
 }
 

@@ -13,7 +13,6 @@ use ::lua::{Functions, LuaTools};
 use ::mcp::{McpOptions, McpProvider};
 use agent::{SessionId, SessionScope, SkillProvider, ToolProvider, ToolProviders};
 use std::sync::Arc;
-use system::LocalSystem;
 
 /// The state of the extensions that lives as long as the program.
 pub(crate) struct Extensions {
@@ -39,7 +38,7 @@ impl Extensions {
         let servers = Arc::new(McpProvider::new(mcp.clone()).with_offers(Arc::new(offers)));
         let integrations = Integrations::new(options, environment);
         let skills = Arc::new(SkillProvider {
-            system: Arc::new(LocalSystem::new()),
+            system: options.directories.system(),
             user: trust::user_places(&options.directories),
             trust: trust::directory_trust(&options.directories),
         });

@@ -144,6 +144,7 @@ fn of_system(error: &SystemError) -> Kind {
         | SystemError::Unchecked(_)
         | SystemError::BlockedFound(_)
         | SystemError::Outside { .. }
+        | SystemError::NotWithin(_)
         | SystemError::ReadOnly { .. } => Kind::Denied,
         SystemError::NoSandbox(_) | SystemError::NoPipes { .. } => Kind::NotAvailable,
         _ => Kind::Internal,

@@ -2,7 +2,7 @@
 
 use super::ValueError;
 use crate::options::Directories;
-use system::{AbsPath, LocalSystem, SystemError};
+use system::{AbsPath, System, SystemError};
 
 /// The text of a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,16 +102,30 @@ pub(crate) fn read(path: AbsPath) -> Result<Option<SettingsFile>, ConfigError> {
     }
 }
 
+/// Reads a settings file that is to be changed, as [`read`] does, through a system that decides
+/// which files the user has.
+pub(crate) async fn read_through(
+    system: &dyn System,
+    path: AbsPath,
+) -> Result<Option<SettingsFile>, ConfigError> {
+    match system.read(&path).await {
+        Ok(bytes) => text(path, bytes).map(Some),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(ConfigError::Unreadable { path, problem: error.to_string() }),
+    }
+}
+
 /// Reads the settings file of the project in `cwd`; `None` if it does not exist.
 ///
 /// The user did not name this file, so it is read under the rules for found files.
 pub(crate) async fn read_project(
+    system: &dyn System,
     cwd: &AbsPath,
     blocked_paths: &[String],
 ) -> Result<Option<SettingsFile>, ProjectSettingsError> {
     let path = project_path(cwd);
     let rules = agent::found_rules(cwd, blocked_paths, PROJECT_BYTES);
-    match system::read_found(&LocalSystem::new(), cwd, &path, &rules).await {
+    match system::read_found(system, cwd, &path, &rules).await {
         Ok(None) => Ok(None),
         Ok(Some(bytes)) => Ok(Some(text(path, bytes)?)),
         Err(error) => Err(ProjectSettingsError::Refused(error)),

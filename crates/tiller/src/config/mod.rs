@@ -20,7 +20,7 @@ pub(crate) use about::{DefaultValue, Item, Takes, description, variable_of};
 pub(crate) use about::{plain_text, schema};
 pub(crate) use file::{
     ConfigError, PROJECT_FILE, Place, ProjectSettingsError, SettingsFile, project_path, read, read_project,
-    user_path,
+    read_through, user_path,
 };
 pub(crate) use items::{hook_item, trust_items};
 pub(crate) use key::{InProject, Key};

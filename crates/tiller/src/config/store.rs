@@ -197,6 +197,7 @@ mod tests {
             data: path("/d"),
             cache: path("/k"),
             temp: path("/tmp"),
+            folder: None,
         };
         let file = SettingsFile { path: path("/c/config.toml"), text: text.to_owned() };
         with_setting(&file, &directories, name, &value).map_err(|error| error.to_string())

@@ -35,6 +35,7 @@ fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
         data: path("/d"),
         cache: path("/k"),
         temp: path("/tmp"),
+        folder: None,
     };
     let environment: Environment =
         case.environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

@@ -21,7 +21,7 @@ use agent::{
     ServerRule,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
+use system::{AbsPath, LocalSystem, LoginShell, ResourceLimits, SandboxLevel, System, Within};
 
 /// A name that no integration can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -156,6 +156,24 @@ pub(crate) struct Directories {
     pub(crate) data: AbsPath,
     pub(crate) cache: AbsPath,
     pub(crate) temp: AbsPath,
+    /// The folder of a server's user: of the machine's files, only those in it and in these
+    /// directories are read or written for the user.
+    pub(crate) folder: Option<AbsPath>,
+}
+
+impl Directories {
+    /// Returns a system with the files that may be read and written for the user: those of the
+    /// machine, or those of the user's folder, of the user's own directories and of `more`.
+    pub(crate) fn within(&self, system: Arc<dyn System>, more: Option<AbsPath>) -> Arc<dyn System> {
+        let Some(folder) = &self.folder else { return system };
+        let own = [folder, &self.config, &self.data, &self.cache].into_iter().cloned();
+        Arc::new(Within::new(system, own.chain(more).collect()))
+    }
+
+    /// Returns the system with which files of projects are read and written outside of a session.
+    pub(crate) fn system(&self) -> Arc<dyn System> {
+        self.within(Arc::new(LocalSystem::new()), None)
+    }
 }
 
 #[cfg(test)]
@@ -169,6 +187,7 @@ impl Directories {
             data: root.join("data"),
             cache: root.join("cache"),
             temp: root,
+            folder: None,
         }
     }
 }

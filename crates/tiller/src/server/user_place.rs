@@ -42,6 +42,7 @@ impl UserPlace {
             data: base.join("data"),
             cache: base.join("cache"),
             temp: options.directories.temp.clone(),
+            folder: folder.as_ref().map(|folder| folder.own.clone()),
         };
         let served = ServedUser {
             server: options.directories.clone(),

@@ -56,7 +56,7 @@ impl Files {
         let blocked =
             blocked.flat_map(|file| config::users_blocked_paths(directories, file).unwrap_or_default());
         let blocked: Vec<_> = blocked.collect();
-        let project = match config::read_project(directory, &blocked).await {
+        let project = match config::read_project(&*directories.system(), directory, &blocked).await {
             Ok(Some(file)) => config::check(&file, directories).map(|()| Some(file)).map_err(Into::into),
             read => read,
         };

@@ -17,6 +17,7 @@ fn directories() -> Directories {
         data: path("/d"),
         cache: path("/k"),
         temp: path("/tmp"),
+        folder: None,
     }
 }
 

@@ -130,7 +130,7 @@ pub(crate) async fn set_up(
     ];
     let settings: Vec<_> =
         settings.iter().filter_map(|(name, value)| Some((name.as_str(), json!(value.as_ref()?)))).collect();
-    let changed = with_settings(options, &place.path, &settings)?;
+    let changed = with_settings(options, &place.path, &settings).await?;
     let mut result =
         SetupResult { model, base_url: wanted.base_url.clone(), key: None, settings: !settings.is_empty() };
     if trial {
@@ -188,11 +188,11 @@ pub(crate) async fn store_setting(
     name: &str,
     value: &Value,
 ) -> Result<Value, SetupError> {
-    let changed = match with_settings(options, file, &[(name, value.clone())]) {
+    let changed = match with_settings(options, file, &[(name, value.clone())]).await {
         Ok(changed) => Ok((changed, value.clone())),
         Err(wrong) => match value.as_str().and_then(|text| serde_json::from_str(text).ok()) {
             Some(list @ Value::Array(_)) => {
-                with_settings(options, file, &[(name, list.clone())]).map(|changed| (changed, list))
+                with_settings(options, file, &[(name, list.clone())]).await.map(|changed| (changed, list))
             }
             _ => Err(wrong),
         },
@@ -203,13 +203,14 @@ pub(crate) async fn store_setting(
 }
 
 /// Returns the file with the settings added, checked as if it had been read.
-fn with_settings(
+async fn with_settings(
     options: &Options,
     path: &AbsPath,
     settings: &[(&str, Value)],
 ) -> Result<SettingsFile, SetupError> {
     let wrong = |error: ConfigError| SetupError::Wrong(error.to_string());
-    let file = config::read(path.clone()).map_err(|error| SetupError::Failed(error.to_string()))?;
+    let file = config::read_through(&*wiring::local_system(options), path.clone()).await;
+    let file = file.map_err(|error| SetupError::Failed(error.to_string()))?;
     let mut file = file.unwrap_or(SettingsFile { path: path.clone(), text: String::new() });
     for (name, value) in settings {
         file.text = config::with_setting(&file, &options.directories, name, value).map_err(wrong)?;

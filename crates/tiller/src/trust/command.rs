@@ -301,6 +301,7 @@ mod tests {
             data: at("d"),
             cache: at("k"),
             temp: at("t"),
+            folder: None,
         };
         let hook =
             |name: &str| format!("[hooks.{name}]\non = 'stop'\ncommand = ['echo', '{name}\u{1b}[2J']\n");

@@ -20,18 +20,18 @@ use anyhow::Result;
 use records::Records;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
-use system::{AbsPath, LocalSystem, System};
+use system::AbsPath;
 
 /// Returns the judge of projects' items. An item is used only if it is trusted.
 pub(crate) fn directory_trust(directories: &Directories) -> FolderTrust {
-    let system: Arc<dyn System> = Arc::new(LocalSystem::new());
+    let system = directories.system();
     FolderTrust::new(system.clone(), Arc::new(Records::new(system, &directories.config)))
 }
 
 /// Returns the finder of skills and commands for a project.
 pub(crate) fn skill_finder(directories: &Directories, project: &AbsPath) -> SkillFinder {
     SkillFinder {
-        system: Arc::new(LocalSystem::new()),
+        system: directories.system(),
         user: Some(user_places(directories)),
         trust: directory_trust(directories),
         project: project.clone(),
@@ -63,7 +63,7 @@ pub(crate) fn includes_memories(record: &TrustRecord) -> bool {
 /// # Errors
 /// If the records cannot be read.
 pub(crate) async fn record(directories: &Directories, directory: &AbsPath) -> Result<TrustRecord> {
-    let records = Records::new(Arc::new(LocalSystem::new()), &directories.config);
+    let records = Records::new(directories.system(), &directories.config);
     Ok(records.all().await?.remove(directory.as_str()).unwrap_or_default())
 }
 
@@ -153,8 +153,8 @@ pub(crate) async fn revoke_trust(
     })
     .await?;
     if ids.is_none() {
-        let records = Records::new(Arc::new(LocalSystem::new()), &directories.config);
-        let directory = LocalSystem::new().resolve(directory).await?;
+        let records = Records::new(directories.system(), &directories.config);
+        let directory = directories.system().resolve(directory).await?;
         let mut all = records.all().await?;
         any |= all.remove(directory.as_str()).is_some();
         records.store(&all).await?;
@@ -169,7 +169,7 @@ async fn change(
     directory: &AbsPath,
     change: impl FnOnce(&mut TrustRecord),
 ) -> Result<()> {
-    let system: Arc<dyn System> = Arc::new(LocalSystem::new());
+    let system = directories.system();
     let records = Records::new(system.clone(), &directories.config);
     let directory = system.resolve(directory).await?;
     let mut all = records.all().await?;

@@ -26,7 +26,8 @@ pub(crate) fn command(arguments: &[&str]) -> Option<Vec<String>> {
     Some([this_program()?].into_iter().chain(arguments).collect())
 }
 
-/// Creates the local system for these options.
+/// Creates the local system for these options. That of a server's user has the files of the user's
+/// folder only.
 pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
     let mut local = local_options(
         options.commands.keep_variables.clone(),
@@ -38,7 +39,8 @@ pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
         local.ordinary_variables_only = served.folder.is_some();
         local.home = served.folder.as_ref().map(|folder| folder.own.clone());
     }
-    Arc::new(LocalSystem::with_options(local))
+    // Results of tools are kept beside the temporary files of sessions.
+    options.directories.within(Arc::new(LocalSystem::with_options(local)), system::private_temp())
 }
 
 /// Creates the local system. Commands get no variable with one of `secret_values`, and none with a

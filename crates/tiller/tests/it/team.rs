@@ -81,8 +81,15 @@ impl Client {
     pub(crate) fn connect(home: &Home, over: Option<(&Server, &str)>) -> Self {
         match over {
             Some((server, token)) => Self::dial(home, &server.place.replacen("tcp:", "ws://", 1), token),
-            None => Self::start_process(home.tiller(&["connect"])),
+            None => Self::start_process(home.tiller(&["connect"]), json!({})),
         }
+    }
+
+    /// Connects an editor that gives access to its files.
+    pub(crate) fn editor(home: &Home, server: &Server, token: &str) -> Self {
+        let mut command = home.tiller(&["connect", &server.place.replacen("tcp:", "ws://", 1)]);
+        command.env("TILLER_TOKEN", token);
+        Self::start_process(command, json!({ "fs": { "readTextFile": true, "writeTextFile": true } }))
     }
 
     /// Connects to an address with a token; without one if it is empty.
@@ -91,10 +98,10 @@ impl Client {
         if !token.is_empty() {
             command.env("TILLER_TOKEN", token);
         }
-        Self::start_process(command)
+        Self::start_process(command, json!({}))
     }
 
-    fn start_process(mut command: Command) -> Self {
+    fn start_process(mut command: Command, capabilities: Value) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
@@ -107,7 +114,7 @@ impl Client {
         });
         let stdin = child.stdin.take().unwrap();
         let mut client = Self { child, stdin, lines, next_id: 0 };
-        let params = json!({ "protocolVersion": 1, "clientCapabilities": {} });
+        let params = json!({ "protocolVersion": 1, "clientCapabilities": capabilities });
         client.request("initialize", params).unwrap();
         client
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// A server with two users, each with a client.
 struct Stage {
     home: Home,
-    _server: Server,
+    server: Server,
     ada: Client,
     bob: Client,
 }
@@ -26,7 +26,7 @@ impl Stage {
         let server = Server::start_with(&home, &args, environment);
         let ada = Client::connect(&home, Some((&server, &ada)));
         let bob = Client::connect(&home, Some((&server, &bob)));
-        Self { home, _server: server, ada, bob }
+        Self { home, server, ada, bob }
     }
 
     /// Returns the directory of a user's own settings and data.
@@ -184,4 +184,117 @@ fn a_server_starts_no_program_that_a_client_names() {
     let listed = format!("{:?}", stage.ada.request("_tiller/mcp/list_tools", tools));
     assert!(listed.contains("theirs") && listed.contains("starts no programs for its users"), "{listed}");
     assert!(!made.exists());
+}
+
+/// The folders of two users, with a project of Bob's that has a file of each kind that is read
+/// without being asked for.
+struct Folders {
+    ada: PathBuf,
+    theirs: PathBuf,
+}
+
+const BOBS_SETTINGS: &str = "[agent]\nsystem_prompt = 'CANARY'\n";
+const BOBS_SERVERS: &str = r#"{"mcpServers":{"CANARY":{"type":"http","url":"http://127.0.0.1:1"}}}"#;
+
+impl Folders {
+    fn create(stage: &mut Stage) -> Self {
+        // A user's folder is created with the first connection.
+        for client in [&mut stage.ada, &mut stage.bob] {
+            client.request("session/new", json!({ "cwd": "/", "mcpServers": [] })).unwrap_err();
+        }
+        let users = stage.home.path().join("users");
+        let tenant = std::fs::read_dir(users).unwrap().next().unwrap().unwrap().path();
+        let (ada, theirs) = (tenant.join("ada"), tenant.join("%42ob/project"));
+        std::fs::create_dir_all(theirs.join(".tiller")).unwrap();
+        std::fs::write(theirs.join(".tiller/config.toml"), BOBS_SETTINGS).unwrap();
+        std::fs::write(theirs.join(".mcp.json"), BOBS_SERVERS).unwrap();
+        std::fs::write(theirs.join("script.lua"), "return 'CANARY' CANARY").unwrap();
+        Self { ada, theirs }
+    }
+
+    /// Uses every request that reads or writes files of a session's project. Nothing of Bob's is
+    /// returned, and nothing of it changes.
+    fn check(&self, client: &mut Client, session: &str, case: &str) {
+        let script = self.theirs.join("script.lua");
+        for (method, params) in [
+            ("settings/set", json!({ "scope": "project", "path": "agent.system_prompt", "value": "mine" })),
+            ("settings/set", json!({ "scope": "project", "path": "agent.mode", "value": "no such mode" })),
+            ("providers/configure", json!({ "scope": "project", "provider": "openai", "model": "gpt-5" })),
+            ("mcp/list_servers", json!({})),
+            (
+                "mcp/add_stdio_server",
+                json!({ "scope": "project", "name": "mine", "command": "x", "trust": true }),
+            ),
+            ("lua/execute", json!({ "path": script })),
+            ("lua/execute", json!({ "path": "script.lua" })),
+            ("trust/list", json!({})),
+            ("trust/give", json!({})),
+        ] {
+            let mut params = params;
+            params["sessionId"] = session.into();
+            let answer = format!("{:?}", client.request(&format!("_tiller/{method}"), params)).to_lowercase();
+            assert!(!answer.contains("canary"), "{case}: {method}: {answer}");
+            assert!(!answer.contains("method not found"), "{case}: {method}: {answer}");
+        }
+        let read = |name: &str| std::fs::read_to_string(self.theirs.join(name)).unwrap();
+        assert_eq!(read(".tiller/config.toml"), BOBS_SETTINGS, "{case}");
+        assert_eq!(read(".mcp.json"), BOBS_SERVERS, "{case}");
+        let mut names: Vec<_> =
+            std::fs::read_dir(&self.theirs).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [".mcp.json", ".tiller", "script.lua"], "{case}");
+    }
+}
+
+/// Replaces a part of one project by links to another.
+type Replace = fn(&Path, &Path);
+
+#[test]
+fn a_project_that_leads_out_of_the_users_folder_is_neither_read_nor_changed() {
+    let folders =
+        |home: &Home| format!("[serve]\nuser_folders = '{}'\n", home.path().join("users").display());
+    let mut stage = Stage::new(folders, &[]);
+    let folders = Folders::create(&mut stage);
+    let cases: [(&str, Replace); 4] = [
+        ("the project is a link", |own, theirs| {
+            std::fs::rename(own, own.with_extension("before")).unwrap();
+            std::os::unix::fs::symlink(theirs, own).unwrap();
+        }),
+        ("the directory of settings is a link", |own, theirs| {
+            std::os::unix::fs::symlink(theirs.join(".tiller"), own.join(".tiller")).unwrap();
+            std::os::unix::fs::symlink(theirs.join(".mcp.json"), own.join(".mcp.json")).unwrap();
+        }),
+        ("the file of settings is a link", |own, theirs| {
+            std::fs::create_dir(own.join(".tiller")).unwrap();
+            let file = ".tiller/config.toml";
+            std::os::unix::fs::symlink(theirs.join(file), own.join(file)).unwrap();
+            std::os::unix::fs::symlink(theirs.join("script.lua"), own.join("script.lua")).unwrap();
+        }),
+        ("a link leads to a new file", |own, theirs| {
+            std::os::unix::fs::symlink(theirs.join("new"), own.join(".tiller")).unwrap();
+            std::os::unix::fs::symlink(theirs.join("new.json"), own.join(".mcp.json")).unwrap();
+        }),
+    ];
+    for (number, (case, replace)) in cases.into_iter().enumerate() {
+        let own = folders.ada.join(number.to_string());
+        std::fs::create_dir(&own).unwrap();
+        let session = session(&mut stage.ada, &own);
+        replace(&own, &folders.theirs);
+        folders.check(&mut stage.ada, &session, case);
+    }
+}
+
+#[test]
+fn the_directory_of_an_editor_on_another_machine_is_none_of_this_one() {
+    let folders =
+        |home: &Home| format!("[serve]\nuser_folders = '{}'\n", home.path().join("users").display());
+    let mut stage = Stage::new(folders, &[]);
+    let folders = Folders::create(&mut stage);
+    let token = token(&stage.home, "ada", &[]);
+    let mut editor = Client::editor(&stage.home, &stage.server, &token);
+    // Whether it exists on the server makes no difference.
+    for cwd in [folders.theirs.clone(), folders.theirs.join("new"), PathBuf::from("/nowhere")] {
+        let session = session(&mut editor, &cwd);
+        folders.check(&mut editor, &session, &cwd.display().to_string());
+    }
 }
