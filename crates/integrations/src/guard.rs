@@ -21,6 +21,7 @@ type Lookup = Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Se
 #[derive(Clone)]
 pub struct AddressGuard {
     network: Network,
+    remedy: &'static str,
     lookup: Arc<dyn Fn(String) -> Lookup + Send + Sync>,
 }
 
@@ -31,24 +32,32 @@ pub(crate) enum RefusedAddress {
     #[error("{0:?} is not a valid http or https URL")]
     InvalidUrl(String),
     /// The host has an address outside the permitted network.
-    #[error(
-        "the host {host} has the address {address}, which is not on the public internet; if the service is really there, permit it with \
-         `integrations add … --local`, or the account's field local=true"
-    )]
-    Private { host: String, address: IpAddr },
+    #[error("the host {host} has the address {address}, which is not on the public internet; {remedy}")]
+    Private { host: String, address: IpAddr, remedy: &'static str },
     /// Credentials would travel unencrypted.
     #[error("{0} is reached without encryption, so no credentials are sent there; use https")]
     Unencrypted(String),
 }
 
+/// What the user can do about a refused address.
+const DECLARE: &str = "if the service is really there, permit it with `integrations add … --local`, or the account's field local=true";
+/// What the user of a server can do about one.
+const ASK: &str = "only the administrator of the server can permit it, with web.local_hosts";
+
 impl AddressGuard {
+    /// Creates a resolver with public addresses for the users of a server, who cannot permit other
+    /// ones.
+    pub fn for_users() -> Self {
+        Self { remedy: ASK, ..Self::new(Network::Public) }
+    }
+
     /// Creates a resolver for this network.
     #[expect(clippy::disallowed_methods, reason = "what decides about addresses has to know them")]
     pub fn new(network: Network) -> Self {
         let lookup = |name: String| -> Lookup {
             Box::pin(async move { Ok(tokio::net::lookup_host((name.as_str(), 0)).await?.collect()) })
         };
-        Self { network, lookup: Arc::new(lookup) }
+        Self { network, remedy: DECLARE, lookup: Arc::new(lookup) }
     }
 
     /// Replaces the lookup by fixed addresses.
@@ -64,13 +73,13 @@ impl AddressGuard {
 
 impl Resolve for AddressGuard {
     fn resolve(&self, name: Name) -> Resolving {
-        let (network, host) = (self.network, name.as_str().to_owned());
+        let (network, remedy, host) = (self.network, self.remedy, name.as_str().to_owned());
         let found = (self.lookup)(host.clone());
         Box::pin(async move {
             let found = found.await?;
             // Check all of them: a private address among public ones is an attack or a mistake.
             if let Some(bad) = found.iter().find(|address| !is_allowed(address.ip(), network)) {
-                return Err(RefusedAddress::Private { host, address: bad.ip() }.into());
+                return Err(RefusedAddress::Private { host, address: bad.ip(), remedy }.into());
             }
             Ok(Box::new(found.into_iter()) as Addrs)
         })
@@ -79,11 +88,25 @@ impl Resolve for AddressGuard {
 
 /// Checks a URL before anything is sent there. Host names are checked when they are resolved.
 pub(crate) fn check(url: &Url, network: Network) -> Result<(), RefusedAddress> {
+    check_with(url, network, DECLARE)
+}
+
+/// Checks a URL to which a request of a server's user is sent, before it is sent. Host names are
+/// checked by [`AddressGuard::for_users`] when they are resolved.
+///
+/// # Errors
+/// A message for the user, if it is no URL or names an address that is not public.
+pub fn check_for_users(url: &str) -> Result<(), String> {
+    let parsed = Url::parse(url).map_err(|error| format!("invalid address: {error}"))?;
+    check_with(&parsed, Network::Public, ASK).map_err(|error| error.to_string())
+}
+
+fn check_with(url: &Url, network: Network, remedy: &'static str) -> Result<(), RefusedAddress> {
     let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"));
     let host = host.ok_or_else(|| RefusedAddress::InvalidUrl(url.scheme().to_owned()))?;
     match literal(host) {
         Some(address) if !is_allowed(address, network) => {
-            Err(RefusedAddress::Private { host: host.to_owned(), address })
+            Err(RefusedAddress::Private { host: host.to_owned(), address, remedy })
         }
         _ => Ok(()),
     }

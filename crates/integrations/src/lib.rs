@@ -51,7 +51,7 @@ pub use catalogue::Catalogue;
 pub use client::{Client, ClientFactory, Network};
 pub use document::get_document;
 pub use gates::{Blocked, Gates, Permission, Permissions, Switches};
-pub use guard::AddressGuard;
+pub use guard::{AddressGuard, check_for_users};
 pub use integration::{
     Address, Auth, BodyEncoding, Endpoint, Function, Integration, Operation, Origin, Pages, Parameter, Place,
 };

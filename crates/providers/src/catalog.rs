@@ -93,6 +93,11 @@ impl Catalog {
         }
     }
 
+    /// Uses these clients for every request to a provider.
+    pub fn with_clients(self, clients: HttpClients) -> Self {
+        Self { http: Arc::new(clients.into_inner()), ..self }
+    }
+
     /// Changes how providers are reached. It applies to models requested from then on; new
     /// addresses are asked for their models by the next [`Catalog::discover`]. Recordings keep
     /// their settings.

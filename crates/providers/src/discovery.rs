@@ -80,6 +80,12 @@ pub(crate) fn candidates(discover: bool, ollama: Option<&str>, urls: &[String]) 
     usual.chain(named).collect()
 }
 
+/// Returns the addresses of the servers that are probed with these options.
+pub fn local_addresses(options: &LocalOptions) -> Vec<String> {
+    let candidates = candidates(options.discover, options.ollama.as_deref(), &options.urls);
+    candidates.into_iter().map(|candidate| candidate.base.to_string()).collect()
+}
+
 fn host_and_port(url: &Url) -> String {
     let port = url.port_or_known_default().unwrap_or_default();
     format!("{}:{port}", url.host_str().unwrap_or_default())

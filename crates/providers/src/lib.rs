@@ -42,8 +42,8 @@ mod wire_format;
 
 pub use browser_login::{BrowserLogin, LoginError};
 pub use catalog::{Catalog, CatalogueSource, Listing, ProviderCheck};
-pub use discovery::ollama_address;
-pub use http::{HttpClients, verified_tls};
+pub use discovery::{local_addresses, ollama_address};
+pub use http::{HttpClients, NamedAddresses, verified_tls};
 pub use known::{KNOWN_PROVIDERS, KnownProvider, known_provider};
 pub use model_table::{CATALOGUE_URL, RefreshError};
 pub use options::{

@@ -42,7 +42,7 @@ impl Extensions {
             user: trust::user_places(&options.directories),
             trust: trust::directory_trust(&options.directories),
         });
-        let web = web::state(environment);
+        let web = web::state(options, environment);
         Self { settings: settings.clone(), mcp, servers, integrations, skills, web }
     }
 

@@ -38,7 +38,8 @@ impl Integrations {
         let directories = &options.directories;
         let values = Values::new(environment.clone(), system.clone(), directories);
         let accounts = Arc::new(StoredAccounts::new(values, system.clone(), directories));
-        let caller = Caller::new(wiring::guarded_clients(), accounts.clone(), environment.redactor().clone());
+        let clients = wiring::service_clients(options);
+        let caller = Caller::new(clients, accounts.clone(), environment.redactor().clone());
         Arc::new(Self {
             library: Library::new(system, directories),
             accounts,

@@ -3,7 +3,6 @@
 use super::{Values, pins::Pins};
 use crate::{environment::Environment, options::Options, trust, wiring};
 use ::mcp::{McpOptions, ServerFiles, ServerStores};
-use providers::HttpClients;
 use std::sync::Arc;
 
 /// Why a server starts no program as an MCP server for its users.
@@ -13,7 +12,7 @@ const NO_PROGRAMS: &str = "this Tiller server starts no programs for its users; 
 pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<McpOptions> {
     let system = wiring::local_system(options);
     let directories = &options.directories;
-    let clients = HttpClients::default();
+    let clients = wiring::clients(options);
     let values = Arc::new(Values::new(environment.clone(), system.clone(), directories));
     Arc::new(McpOptions {
         stores: ServerStores {

@@ -10,12 +10,13 @@ mod web;
 pub(crate) use interface::{EnterChoice, Interface, ScreenChoice};
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
 pub(crate) use serve::{NodeSettings, OidcSettings, OtelSettings, ServeSettings};
-pub(crate) use served::{ServedUser, SharedKeys, UserFolder};
+pub(crate) use served::{ServedUser, SharedKeys, UserFolder, named_addresses};
 pub(crate) use web::{SearchChoice, Web};
 
 use crate::limits::HOOK_TIMEOUT;
 use ::integrations::{Permission, Permissions, Switches, integration_name};
 use ::mcp::{Offered, server_name};
+use ::providers::NamedAddresses;
 use agent::{
     Answer, CallsAsText, HookEvent, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, Redactor,
     ServerRule,
@@ -322,6 +323,13 @@ impl Options {
             record: None,
             directories,
         }
+    }
+
+    /// Returns the addresses that a server's user reaches although they are not public; `None` for
+    /// everybody who reaches every address.
+    pub(crate) fn addresses_of_user(&self) -> Option<&NamedAddresses> {
+        let served = self.served.as_ref().filter(|served| served.folder.is_some())?;
+        Some(&served.addresses)
     }
 
     /// Returns the folder that the user of a server stays in, if there is one.

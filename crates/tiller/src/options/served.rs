@@ -1,6 +1,7 @@
 //! What bounds a user of a server who is not the account that runs it.
 
-use super::{Directories, Provider, Providers, Secret};
+use super::{Directories, Options, Provider, Providers, Secret};
+use ::providers::{KNOWN_PROVIDERS, NamedAddresses, local_addresses};
 use std::collections::BTreeMap;
 use system::AbsPath;
 
@@ -15,6 +16,23 @@ pub(crate) struct ServedUser {
     pub(crate) shared: SharedKeys,
     /// All keys of the server: no command of the user gets them.
     pub(crate) secrets: Vec<String>,
+    /// The addresses that the server's own settings name. A user who stays in a folder reaches no
+    /// others that are not public.
+    pub(crate) addresses: NamedAddresses,
+}
+
+/// Returns the addresses that a server's settings name: those of its model providers, of the model
+/// servers on its machine, of its search, and its local hosts.
+pub(crate) fn named_addresses(options: &Options) -> NamedAddresses {
+    let mut named = NamedAddresses::default();
+    let providers = options.providers.named_ones().filter_map(|(_, provider)| provider.base_url.as_deref());
+    // The vendors' own addresses, which a proxy of the server may have to be asked for.
+    let known = KNOWN_PROVIDERS.iter().map(|known| known.base_url);
+    let search = options.integrations.web.search_url.as_deref();
+    providers.chain(known).chain(search).for_each(|url| named.add_url(url));
+    local_addresses(&options.providers.local).iter().for_each(|url| named.add_url(url));
+    options.integrations.web.local_hosts.iter().for_each(|host| named.add_host(host));
+    named
 }
 
 /// The folder of a user, below that of all users.

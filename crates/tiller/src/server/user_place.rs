@@ -5,7 +5,7 @@ use crate::{
     config::{OLLAMA_HOST, VARIABLES},
     environment::Environment,
     limits::USER_NAME_BYTES,
-    options::{Directories, Options, ServedUser, SharedKeys, UserFolder},
+    options::{Directories, Options, ServedUser, SharedKeys, UserFolder, named_addresses},
     settings::Settings,
 };
 use ::integrations::SearchProvider;
@@ -48,6 +48,7 @@ impl UserPlace {
             server: options.directories.clone(),
             shared: shared_keys(options, environment),
             secrets: options.keys(),
+            addresses: named_addresses(options),
             folder,
         };
         let cwd = served.folder.as_ref().map_or(cwd, |folder| &folder.own).clone();

@@ -8,13 +8,13 @@ pub(crate) use commands::run;
 pub(crate) use rows::{FetchedPage, WebConfigured, WebResults, WebState};
 pub(crate) use status::Status;
 
-use crate::{environment::Environment, settings::Settings, wiring};
+use crate::{environment::Environment, options::Options, settings::Settings, wiring};
 use ::integrations::{Web, WebOptions, WebTools};
 use std::sync::Arc;
 
 /// Creates the state that lives as long as the program. Connects to nothing.
-pub(crate) fn state(environment: &Environment) -> Arc<Web> {
-    Arc::new(Web::new(wiring::guarded_clients(), environment.redactor().clone()))
+pub(crate) fn state(options: &Options, environment: &Environment) -> Arc<Web> {
+    Arc::new(Web::new(wiring::service_clients(options), environment.redactor().clone()))
 }
 
 /// Returns the provider of the tools, which follow each session's settings.

@@ -1,6 +1,6 @@
 //! The model catalogue, from the options of providers.
 
-use super::local_system;
+use super::{clients, local_system};
 use crate::options::{Options, Provider};
 use agent::Redactor;
 use providers::{
@@ -13,7 +13,8 @@ use system::AbsPath;
 /// Creates the model catalogue for these options. Recordings are named relative to `cwd`.
 pub(crate) fn catalog(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Catalog {
     let pilot = Arc::new(OfflinePilot::default());
-    Catalog::new(providers(options, redactor, cwd), local_system(options), pilot)
+    let catalog = Catalog::new(providers(options, redactor, cwd), local_system(options), pilot);
+    catalog.with_clients(clients(options))
 }
 
 fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> ProvidersOptions {

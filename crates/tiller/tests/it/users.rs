@@ -3,6 +3,7 @@
 use crate::{
     home::Home,
     team::{Client, Server, prompt, token},
+    web::{Request, Web},
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -297,4 +298,52 @@ fn the_directory_of_an_editor_on_another_machine_is_none_of_this_one() {
         let session = session(&mut editor, &cwd);
         folders.check(&mut editor, &session, &cwd.display().to_string());
     }
+}
+
+#[test]
+fn the_requests_of_a_user_reach_no_local_address_that_the_server_does_not_name() {
+    let answer =
+        |_: &Request, _: &str| (200, vec![("content-type", "application/json".to_owned())], "{}".to_owned());
+    let (inside, named) = (Web::start(answer), Web::start(answer));
+    let (house, folder) = (named.url("/v1"), |home: &Home| home.path().join("users").display().to_string());
+    let settings = |home: &Home| {
+        format!(
+            "[serve]\nuser_folders = '{}'\n[providers.custom.house]\nbase_url = '{house}'\napi_key_env = 'HOUSE'\n",
+            folder(home)
+        )
+    };
+    let mut stage = Stage::new(settings, &[("HOUSE", "a-key-of-the-house")]);
+    let Folders { ada, .. } = Folders::create(&mut stage);
+    let port = inside.address.port();
+    for host in ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "169.254.169.254", "127.1"] {
+        let url = format!("http://{host}:{port}/v1");
+        let client = &mut stage.ada;
+        let own = session(client, &ada);
+        let configure = json!({
+            "sessionId": own, "scope": "global", "provider": "openai", "baseUrl": url,
+            "apiKey": "a-key-of-ada", "model": "openai/gpt-5",
+        });
+        client.request("_tiller/providers/configure", configure).unwrap();
+        let asked = session(client, &ada);
+        let refused = turn(client, &asked, "hello");
+        assert!(refused.contains("not on the public internet"), "{host}: {refused}");
+
+        let server = json!({ "type": "http", "name": "theirs", "url": url, "headers": [] });
+        let opened = json!({ "cwd": ada, "mcpServers": [server] });
+        let opened = client.request("session/new", opened).unwrap()["sessionId"].clone();
+        let tools = json!({ "sessionId": opened, "server": "theirs", "force": true });
+        let listed = format!("{:?}", client.request("_tiller/mcp/list_tools", tools));
+        assert!(listed.contains("not on the public internet"), "{host}: {listed}");
+    }
+    assert_eq!(inside.requests().len(), 0);
+
+    let client = &mut stage.bob;
+    let bob = ada.with_file_name("%42ob");
+    let own = session(client, &bob);
+    let configure =
+        json!({ "sessionId": own, "scope": "global", "provider": "house", "model": "house/gpt-5" });
+    client.request("_tiller/providers/configure", configure).unwrap();
+    let asked = session(client, &bob);
+    turn(client, &asked, "hello");
+    assert!(named.requests().iter().any(|request| request.path.starts_with("/v1")));
 }
