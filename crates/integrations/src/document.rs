@@ -22,7 +22,7 @@ pub async fn get_document(
 ) -> Result<Vec<u8>, ReleaseError> {
     let deadline = Instant::now() + SMALL_DOCUMENT;
     let url = Url::parse(url).map_err(|_| ReleaseError::NotHttps(agent::label(url, 200)))?;
-    if let Err(RefusedAddress::Private { host, address }) = guard::check(&url, network) {
+    if let Err(RefusedAddress::Private { host, address, .. }) = guard::check(&url, network) {
         let why = format!("the host {host} has the address {address}, which is not on the public internet");
         return Err(release::unreachable(&url, &why));
     }

@@ -217,9 +217,11 @@ fn content_type_error(transport: &ServerTransport, kind: Option<&str>) -> String
 fn client_error(transport: &ServerTransport, error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut refused = false;
+    let mut last = String::new();
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(now) = cause {
-        text.push_str(&now.to_string());
+        last = now.to_string();
+        text.push_str(&last);
         text.push('\n');
         refused = refused
             || now
@@ -231,6 +233,9 @@ fn client_error(transport: &ServerTransport, error: &reqwest::Error) -> String {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let text = if refused {
         format!("the connection was refused: nothing listens there. {START}")
+    } else if has(&["not on the public internet"]) {
+        // The address guard says what is wrong with it.
+        last
     } else if has(&["dns", "lookup", "name or service not known", "failed to resolve"]) {
         "its host was not found. Correct its `url`, or check your network".to_owned()
     } else if has(&["certificate"]) {

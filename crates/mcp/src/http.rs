@@ -33,7 +33,7 @@ impl HttpTransport<'_> {
         options: &McpOptions,
         handler: ServerRequests,
     ) -> Result<HandshakeResult, ConnectError> {
-        let client = (options.http)(self.url).map_err(ConnectError::Transient)?;
+        let client = (options.http)(self.url).map_err(ConnectError::Permanent)?;
         let headers = header_map(&self.headers).map_err(ConnectError::Permanent)?;
         if self.sse {
             let serving = async {

@@ -7,7 +7,7 @@ mod lists;
 use crate::{
     ProvidersOptions,
     discovery::{self, LocalModel},
-    http::{self, Http},
+    http::{self, Http, HttpClients},
     limits::DISCOVERY_WAIT,
     model_table::{self, ModelTable, RefreshError},
     refused_options::RefusalMemory,

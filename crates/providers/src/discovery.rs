@@ -10,6 +10,7 @@ pub(crate) use answers::{Kind, ReportedModel};
 use crate::{
     http::{Http, is_loopback},
     limits::{DETAILED_MODELS, DETAILS_TIMEOUT, LIST_TIMEOUT, LISTED_MODELS, MAX_LIST_BYTES, PROBE_TIMEOUT},
+    options::LocalOptions,
 };
 use futures::future::join_all;
 use reqwest::{Url, header::HeaderMap};

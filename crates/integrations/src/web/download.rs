@@ -122,10 +122,10 @@ async fn request(
 
 fn refusal(refused: RefusedAddress, host: String) -> DownloadError {
     match refused {
-        RefusedAddress::Private { host, address } if guard::is_allowed(address, Network::Private) => {
+        RefusedAddress::Private { host, address, .. } if guard::is_allowed(address, Network::Private) => {
             DownloadError::Local { host, address }
         }
-        RefusedAddress::Private { host, address } => DownloadError::Never { host, address },
+        RefusedAddress::Private { host, address, .. } => DownloadError::Never { host, address },
         other => DownloadError::Unreachable { host, why: other.to_string() },
     }
 }

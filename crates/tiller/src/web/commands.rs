@@ -37,7 +37,7 @@ pub(crate) async fn run(
     cwd: &AbsPath,
     command: WebCommand,
 ) -> Result<Exit> {
-    let context = CommandContext { options, environment, cwd, web: super::state(environment) };
+    let context = CommandContext { options, environment, cwd, web: super::state(options, environment) };
     console.print(context.carry_out(command).await?)
 }
 
