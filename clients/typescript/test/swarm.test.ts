@@ -93,7 +93,7 @@ interface Stage {
 
 async function stage(t: TestContext, agents: object[], answers: Record<string, Answer[]>, concurrency = 10): Promise<Stage> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "tiller-native-")));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   const [home, project] = [join(folder, "home"), join(folder, "project")];
   mkdirSync(home);
   mkdirSync(project);

@@ -30,7 +30,7 @@ interface Folders {
 
 function folders(t: TestContext): Folders {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "tiller-native-")));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   const [home, project] = [join(folder, "home"), join(folder, "project")];
   mkdirSync(home);
   mkdirSync(project);

@@ -19,6 +19,14 @@ const home = await mkdtemp(join(tmpdir(), "tiller-servers-"));
 const project = join(home, "project");
 const ended = [];
 
+/** Ends a process, and waits until it has ended. */
+const stop = (child) =>
+  new Promise((stopped) => {
+    if (child.exitCode !== null || child.signalCode !== null) return stopped();
+    child.once("exit", stopped);
+    child.kill();
+  });
+
 /** The environment of a user who has nothing but this home. */
 const environment = (more = {}) => ({ PATH: process.env.PATH, HOME: home, TILLER_HOME: join(home, "tiller"), ...more });
 
@@ -84,7 +92,7 @@ async function editor() {
   const base = await model(asked);
   const more = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: base, TILLER_MODEL: "openai/test" };
   const agent = spawn(tiller, ["acp"], { cwd: project, env: environment(more), stdio: ["pipe", "pipe", "inherit"] });
-  ended.push(() => agent.kill());
+  ended.push(() => stop(agent));
   const waiting = new Map();
   const updates = [];
   let permissions = 0;
@@ -168,11 +176,11 @@ async function gateway() {
     await assert.rejects(client.callTool({ name: "local__none", arguments: {} }), /Unknown tool/);
     const wrong = await client.callTool({ name: "local__echo", arguments: {} });
     assert.equal(wrong.isError, true, JSON.stringify(wrong));
-    const stop = new AbortController();
+    const abort = new AbortController();
     const long = { name: "local__trigger-long-running-operation", arguments: { duration: 60, steps: 60 } };
     if (names.includes(long.name)) {
-      const running = client.callTool(long, undefined, { signal: stop.signal });
-      stop.abort();
+      const running = client.callTool(long, undefined, { signal: abort.signal });
+      abort.abort();
       await assert.rejects(running);
       await client.ping();
     }
@@ -196,7 +204,7 @@ try {
     env: { PATH: process.env.PATH, PORT: `${port}` },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  ended.push(() => web.kill());
+  ended.push(() => stop(web));
   await new Promise((up, down) => {
     createInterface({ input: web.stderr }).on("line", (line) => line.includes("listening") && up());
     web.on("exit", (code) => down(new Error(`the server ended with ${code}`)));
@@ -208,6 +216,7 @@ try {
   await gateway();
   await editor();
 } finally {
-  ended.reverse().forEach((end) => end());
+  // A process that still runs would write into the directory while it is removed.
+  for (const end of ended.reverse()) await end();
   await rm(home, { recursive: true, force: true });
 }

@@ -75,7 +75,7 @@ export class Stage {
     // The program may still be writing while it ends.
     for (let left = 20; left >= 0; left -= 1) {
       try {
-        return rmSync(this.folder, { recursive: true, force: true });
+        return rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
       } catch (error) {
         if (left === 0) throw error;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);

@@ -187,7 +187,7 @@ console.error = (...words) => complaints.push(words.map((word) => (typeof word =
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "tiller-typescript-")));
 const fail = (error) => {
   process.stderr.write(`typescript client: ${error.message ?? error}\n${complaints.join("\n")}\n`);
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   process.exit(1);
 };
 const watch = setTimeout(() => fail(`nothing ended within ${PATIENCE / 1000} s`), PATIENCE);
@@ -209,4 +209,4 @@ try {
   fail(error);
 }
 clearTimeout(watch);
-rmSync(folder, { recursive: true, force: true });
+rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
