@@ -95,11 +95,8 @@ const PROJECT_BYTES: usize = 1024 * 1024;
 ///
 /// It must be a regular file of bounded size.
 pub(crate) fn read(path: AbsPath) -> Result<Option<SettingsFile>, ConfigError> {
-    match system::read_regular(&path) {
-        Ok(bytes) => text(path, bytes).map(Some),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(ConfigError::Unreadable { path, problem: error.to_string() }),
-    }
+    let bytes = system::read_regular(&path);
+    found(path, bytes)
 }
 
 /// Reads a settings file that is to be changed, as [`read`] does, through a system that decides
@@ -108,7 +105,12 @@ pub(crate) async fn read_through(
     system: &dyn System,
     path: AbsPath,
 ) -> Result<Option<SettingsFile>, ConfigError> {
-    match system.read(&path).await {
+    let bytes = system.read(&path).await;
+    found(path, bytes)
+}
+
+fn found(path: AbsPath, bytes: Result<Vec<u8>, SystemError>) -> Result<Option<SettingsFile>, ConfigError> {
+    match bytes {
         Ok(bytes) => text(path, bytes).map(Some),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(ConfigError::Unreadable { path, problem: error.to_string() }),

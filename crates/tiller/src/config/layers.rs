@@ -187,13 +187,13 @@ const MACHINE: [&str; 6] =
 /// Returns why a user of a server cannot set a setting in the own file or in that of a project, if
 /// so.
 fn refused_to_user(before: &Options, after: &Options, key: &Key) -> Option<&'static str> {
-    let served = before.served.as_ref()?;
+    before.served.as_ref()?;
     if key.name.starts_with("serve.") {
         return Some("only the administrator of the server sets it");
     }
     let is_of_machine = MACHINE.iter().any(|beginning| key.name.starts_with(beginning));
     match key.in_project {
-        _ if served.folder.is_none() || !is_of_machine => None,
+        _ if before.user_folder().is_none() || !is_of_machine => None,
         InProject::Tightens(holds) if holds(before, after) => None,
         InProject::Tightens(_) => Some("a user of the server may only tighten it"),
         _ => Some("it is about the machine of the server; only its administrator sets it"),

@@ -157,9 +157,9 @@ pub(crate) struct Directories {
     pub(crate) data: AbsPath,
     pub(crate) cache: AbsPath,
     pub(crate) temp: AbsPath,
-    /// The folder of a server's user: of the machine's files, only those in it and in these
-    /// directories are read or written for the user.
-    pub(crate) folder: Option<AbsPath>,
+    /// The folder that a server's user stays in, if there is one: of the machine's files, only
+    /// those in it and in these directories are read or written for the user.
+    pub(crate) folder: Option<UserFolder>,
 }
 
 impl Directories {
@@ -167,7 +167,7 @@ impl Directories {
     /// machine, or those of the user's folder, of the user's own directories and of `more`.
     pub(crate) fn within(&self, system: Arc<dyn System>, more: Option<AbsPath>) -> Arc<dyn System> {
         let Some(folder) = &self.folder else { return system };
-        let own = [folder, &self.config, &self.data, &self.cache].into_iter().cloned();
+        let own = [&folder.own, &self.config, &self.data, &self.cache].into_iter().cloned();
         Arc::new(Within::new(system, own.chain(more).collect()))
     }
 
@@ -328,13 +328,13 @@ impl Options {
     /// Returns the addresses that a server's user reaches although they are not public; `None` for
     /// everybody who reaches every address.
     pub(crate) fn addresses_of_user(&self) -> Option<&NamedAddresses> {
-        let served = self.served.as_ref().filter(|served| served.folder.is_some())?;
-        Some(&served.addresses)
+        self.user_folder()?;
+        Some(&self.served.as_ref()?.addresses)
     }
 
     /// Returns the folder that the user of a server stays in, if there is one.
     pub(crate) fn user_folder(&self) -> Option<&UserFolder> {
-        self.served.as_ref()?.folder.as_ref()
+        self.directories.folder.as_ref()
     }
 
     /// Returns the hook of a name, after adding it if it is new.

@@ -10,8 +10,6 @@ use system::AbsPath;
 pub(crate) struct ServedUser {
     /// The directories of the account that runs the server, which the user's commands cannot read.
     pub(crate) server: Directories,
-    /// The folder that the user stays in; anywhere without one.
-    pub(crate) folder: Option<UserFolder>,
     /// The server's keys that the user may use.
     pub(crate) shared: SharedKeys,
     /// All keys of the server: no command of the user gets them.

@@ -42,16 +42,15 @@ impl UserPlace {
             data: base.join("data"),
             cache: base.join("cache"),
             temp: options.directories.temp.clone(),
-            folder: folder.as_ref().map(|folder| folder.own.clone()),
+            folder,
         };
         let served = ServedUser {
             server: options.directories.clone(),
             shared: shared_keys(options, environment),
             secrets: options.keys(),
             addresses: named_addresses(options),
-            folder,
         };
-        let cwd = served.folder.as_ref().map_or(cwd, |folder| &folder.own).clone();
+        let cwd = directories.folder.as_ref().map_or(cwd, |folder| &folder.own).clone();
         let names = VARIABLES.iter().map(|(variable, _)| *variable).chain([OLLAMA_HOST]);
         let environment = environment.of_served_user(names);
         environment.redactor().learn(served.secrets.iter().cloned());

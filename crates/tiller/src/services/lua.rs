@@ -22,8 +22,7 @@ pub(super) async fn execute(
         LuaSource::Code(code) => ("lua".to_owned(), code),
         LuaSource::Path(path) => {
             let file = context.cwd.join(&path);
-            let system = services.options.directories.within(direct.outside().system.clone(), None);
-            let text = system.read_text(&file, None).await;
+            let text = direct.outside().system.read_text(&file, None).await;
             let text = text
                 .map_err(|_why| ServiceError::InvalidParams(format!("Lua file is not readable: {path}")))?;
             (file.file_name().unwrap_or("lua").to_owned(), text)

@@ -26,9 +26,20 @@ pub(crate) fn command(arguments: &[&str]) -> Option<Vec<String>> {
     Some([this_program()?].into_iter().chain(arguments).collect())
 }
 
-/// Creates the local system for these options. That of a server's user has the files of the user's
-/// folder only.
+/// Creates the local system for these options. That of a server's user who stays in a folder has
+/// the user's own files only.
 pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
+    options.directories.within(machine(options), None)
+}
+
+/// Creates the local system of sessions: it also has the temporary files of sessions, beside which
+/// the results of tools are kept.
+pub(crate) fn session_system(options: &Options) -> Arc<dyn System> {
+    options.directories.within(machine(options), system::private_temp())
+}
+
+/// Creates the system with all files of the machine.
+fn machine(options: &Options) -> Arc<dyn System> {
     let mut local = local_options(
         options.commands.keep_variables.clone(),
         options.keys(),
@@ -36,11 +47,12 @@ pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
     );
     if let Some(served) = &options.served {
         local.secret_values.extend(served.secrets.clone());
-        local.ordinary_variables_only = served.folder.is_some();
-        local.home = served.folder.as_ref().map(|folder| folder.own.clone());
     }
-    // Results of tools are kept beside the temporary files of sessions.
-    options.directories.within(Arc::new(LocalSystem::with_options(local)), system::private_temp())
+    if let Some(folder) = options.user_folder() {
+        local.ordinary_variables_only = true;
+        local.home = Some(folder.own.clone());
+    }
+    Arc::new(LocalSystem::with_options(local))
 }
 
 /// Creates the local system. Commands get no variable with one of `secret_values`, and none with a

@@ -120,7 +120,7 @@ pub(crate) fn acp_options(
     events: Events,
     services: Services,
 ) -> AcpOptions {
-    let mut acp = AcpOptions::new(local_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
+    let mut acp = AcpOptions::new(local::session_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
     acp.protocol = match protocol {
         Protocol::Auto => acp::Protocol::Auto,
         Protocol::V1 => acp::Protocol::V1,

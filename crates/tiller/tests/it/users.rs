@@ -38,6 +38,11 @@ impl Stage {
     }
 }
 
+/// Returns the settings that give each user a folder.
+fn user_folders(home: &Home) -> String {
+    format!("[serve]\nuser_folders = '{}'\n", home.path().join("users").display())
+}
+
 /// Opens a session and returns its id.
 fn session(client: &mut Client, cwd: &Path) -> String {
     let opened = client.request("session/new", json!({ "cwd": cwd, "mcpServers": [] })).unwrap();
@@ -99,9 +104,7 @@ fn settings_keys_and_memories_are_each_users_own() {
 
 #[test]
 fn a_user_works_in_the_own_folder_and_nowhere_else() {
-    let folders =
-        |home: &Home| format!("[serve]\nuser_folders = '{}'\n", home.path().join("users").display());
-    let mut stage = Stage::new(folders, &[("SERVER_NOTE", "a-canary-of-the-server")]);
+    let mut stage = Stage::new(user_folders, &[("SERVER_NOTE", "a-canary-of-the-server")]);
     let outside = stage.home.file("secret.txt");
     std::fs::write(&outside, "CANARY").unwrap();
     // Without a directory of its own, a session is in the user's folder.
@@ -149,7 +152,7 @@ fn a_directory_that_becomes_a_link_does_not_lead_out_of_the_users_folder() {
         |home| {
             std::fs::create_dir(home.path().join("disk")).unwrap();
             std::os::unix::fs::symlink(home.path().join("disk"), home.path().join("users")).unwrap();
-            format!("[serve]\nuser_folders = '{}'\n", home.path().join("users").display())
+            user_folders(home)
         },
         &[],
     );
@@ -252,9 +255,7 @@ type Replace = fn(&Path, &Path);
 
 #[test]
 fn a_project_that_leads_out_of_the_users_folder_is_neither_read_nor_changed() {
-    let folders =
-        |home: &Home| format!("[serve]\nuser_folders = '{}'\n", home.path().join("users").display());
-    let mut stage = Stage::new(folders, &[]);
+    let mut stage = Stage::new(user_folders, &[]);
     let folders = Folders::create(&mut stage);
     let cases: [(&str, Replace); 4] = [
         ("the project is a link", |own, theirs| {
@@ -287,9 +288,7 @@ fn a_project_that_leads_out_of_the_users_folder_is_neither_read_nor_changed() {
 
 #[test]
 fn the_directory_of_an_editor_on_another_machine_is_none_of_this_one() {
-    let folders =
-        |home: &Home| format!("[serve]\nuser_folders = '{}'\n", home.path().join("users").display());
-    let mut stage = Stage::new(folders, &[]);
+    let mut stage = Stage::new(user_folders, &[]);
     let folders = Folders::create(&mut stage);
     let token = token(&stage.home, "ada", &[]);
     let mut editor = Client::editor(&stage.home, &stage.server, &token);
@@ -305,13 +304,9 @@ fn the_requests_of_a_user_reach_no_local_address_that_the_server_does_not_name()
     let answer =
         |_: &Request, _: &str| (200, vec![("content-type", "application/json".to_owned())], "{}".to_owned());
     let (inside, named) = (Web::start(answer), Web::start(answer));
-    let (house, folder) = (named.url("/v1"), |home: &Home| home.path().join("users").display().to_string());
-    let settings = |home: &Home| {
-        format!(
-            "[serve]\nuser_folders = '{}'\n[providers.custom.house]\nbase_url = '{house}'\napi_key_env = 'HOUSE'\n",
-            folder(home)
-        )
-    };
+    let house = named.url("/v1");
+    let house = format!("[providers.custom.house]\nbase_url = '{house}'\napi_key_env = 'HOUSE'\n");
+    let settings = |home: &Home| user_folders(home) + &house;
     let mut stage = Stage::new(settings, &[("HOUSE", "a-key-of-the-house")]);
     let Folders { ada, .. } = Folders::create(&mut stage);
     let port = inside.address.port();
