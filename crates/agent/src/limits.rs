@@ -337,6 +337,10 @@ pub(crate) const NEAREST_SHOWN: usize = 12;
 pub(crate) const NEAREST_LINE_CHARS: usize = 200;
 /// Suggested names for a file that was not found.
 pub(crate) const NEAR_NAMES: usize = 3;
+/// The maximum size in bytes of a file on disk that is compared with the editor's text at each read.
+pub(crate) const COMPARED_BYTES: u64 = 1 << 20;
+/// How often a change is made again if the file changes at the moment of the write.
+pub(crate) const WRITE_TRIES: usize = 3;
 /// How long an editor may still return the old text after it acknowledged a write, before the write
 /// counts as not applied.
 pub(crate) const TAKEN_WITHIN: Duration = Duration::from_secs(10);

@@ -1,8 +1,9 @@
 //! A [`System`] that runs commands in the session's sandbox.
 
 use crate::{
-    AbsPath, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, Metadata, PrivateTemp, Process,
-    Routes, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, Metadata, PrivateTemp,
+    Process, Routes, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange,
+    WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -97,8 +98,20 @@ impl System for Confined {
         self.inner.write_own(path, bytes).await
     }
 
-    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
-        self.inner.write_text(&self.target(path).await, text).await
+    async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
+        let mut targets = Vec::with_capacity(paths.len());
+        for path in paths {
+            targets.push(self.target(path).await);
+        }
+        self.inner.claim(&targets).await
+    }
+
+    async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
+        self.inner.replace_text(&self.target(path).await, was, text).await
+    }
+
+    async fn reload_text(&self, path: &AbsPath, shown: &str, on_disk: &str) -> Result<(), SystemError> {
+        self.inner.reload_text(&self.target(path).await, shown, on_disk).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {

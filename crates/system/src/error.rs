@@ -11,6 +11,15 @@ pub enum SystemError {
     /// editor.
     #[error("not found: {0}")]
     NotFound(AbsPath),
+    /// The file's text is not the one that the change was computed from.
+    #[error("{0} changed since it was read, so nothing was written; read it again")]
+    Changed(AbsPath),
+    /// Another process has been changing the file for too long.
+    #[error("another process is changing {0}, so nothing was written; try again when it is done")]
+    Busy(AbsPath),
+    /// A file exists where a new one was to be put.
+    #[error("{0} exists already, so nothing was moved there")]
+    Exists(AbsPath),
     /// The path is a directory where a file is required.
     #[error("is a directory: {0}")]
     IsDirectory(AbsPath),

@@ -11,6 +11,7 @@
 //! This crate must never decide permissions, keep a current directory, or write to stdout. Callers
 //! have asked the permission gate before they call.
 
+mod claim;
 mod confined;
 pub mod contract;
 mod encoding;
@@ -36,6 +37,7 @@ mod system;
 mod text;
 mod within;
 
+pub use claim::Claim;
 pub use confined::Confined;
 pub use encoding::TextEncoding;
 pub use error::SystemError;

@@ -92,6 +92,16 @@ pub(crate) const NOTES_BYTES: u64 = 16 << 20;
 /// How many names are tried for a temporary file.
 pub(crate) const TEMPORARY_TRIES: usize = 16;
 
+/// How long a change waits for another process that changes the same file.
+pub(crate) const CLAIM_WAIT: Duration = Duration::from_secs(60);
+
+/// How long the first pause is between two attempts to lock a file, and the longest one.
+pub(crate) const CLAIM_PAUSE: Duration = Duration::from_millis(1);
+pub(crate) const CLAIM_PAUSE_MAX: Duration = Duration::from_millis(50);
+
+/// The maximum bytes of the extended attributes of a file that a write keeps.
+pub(crate) const XATTR_BYTES: usize = 64 << 10;
+
 /// How long a session waits for the removal of what killed processes left behind. The removal
 /// continues in the background after that.
 pub(crate) const SWEEP_WAIT: Duration = Duration::from_secs(1);

@@ -41,7 +41,7 @@ impl System for ReadOnly {
         refuse("writing a file")
     }
 
-    async fn write_text(&self, _: &AbsPath, _: &str) -> Result<(), SystemError> {
+    async fn replace_text(&self, _: &AbsPath, _: Option<&str>, _: &str) -> Result<(), SystemError> {
         refuse("writing a file")
     }
 

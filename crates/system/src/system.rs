@@ -1,7 +1,7 @@
 //! The [`System`] trait, through which every effect on a workspace goes, and its types.
 
 use crate::{
-    AbsPath, Command, ExternalLaunch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport,
+    AbsPath, Claim, Command, ExternalLaunch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport,
     ShellProgram, SystemError, TextEncoding, TextRange, text,
 };
 use async_trait::async_trait;
@@ -129,9 +129,32 @@ pub trait System: Send + Sync {
         Err(SystemError::NotPrivate(path.clone()))
     }
 
-    /// Replaces a file's text, in the editor where writes are delegated. Creates missing parent
-    /// directories.
-    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError>;
+    /// Waits for the right to change files, and returns it. Other holders in this process, and where
+    /// possible in other processes of this user, wait until it is dropped. A caller that holds a
+    /// claim must not ask for another one.
+    ///
+    /// # Errors
+    /// [`SystemError::Busy`] if another process holds a claim for too long.
+    async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
+        Ok(Claim::in_process(resolved(self, paths).await).await)
+    }
+
+    /// Replaces a file's text, in the editor where writes are delegated, if it is `was` at the moment
+    /// of the write: the text that [`System::read_text`] returned, or `None` if there was no file.
+    /// Creates missing parent directories.
+    ///
+    /// # Errors
+    /// [`SystemError::Changed`] if the text is another one; it is left as it is.
+    async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError>;
+
+    /// Makes the editor show `on_disk`, the text on disk, if it still shows `shown`. Does nothing
+    /// where no editor takes writes.
+    ///
+    /// # Errors
+    /// [`SystemError::Changed`] if the editor shows another text.
+    async fn reload_text(&self, _path: &AbsPath, _shown: &str, _on_disk: &str) -> Result<(), SystemError> {
+        Ok(())
+    }
 
     /// Returns the metadata of a path on disk.
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError>;
@@ -145,7 +168,7 @@ pub trait System: Send + Sync {
     /// Removes a file, or a directory with its contents.
     async fn remove(&self, path: &AbsPath) -> Result<(), SystemError>;
 
-    /// Renames a file or directory; an existing file at the target is replaced.
+    /// Renames a file or directory. An existing target is refused with [`SystemError::Exists`].
     async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError>;
 
     /// Resolves every symbolic link in a path. Components that do not exist (a file about to be
@@ -240,4 +263,13 @@ pub trait System: Send + Sync {
     async fn sandbox_support(&self) -> SandboxSupport {
         SandboxSupport::default()
     }
+}
+
+/// Returns the resolved paths, and a path that cannot be resolved as it is.
+pub(crate) async fn resolved<S: System + ?Sized>(system: &S, paths: &[AbsPath]) -> Vec<AbsPath> {
+    let mut resolved = Vec::with_capacity(paths.len());
+    for path in paths {
+        resolved.push(system.resolve(path).await.unwrap_or_else(|_| path.clone()));
+    }
+    resolved
 }

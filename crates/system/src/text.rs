@@ -65,6 +65,22 @@ pub(crate) fn text_form(path: &AbsPath, bytes: Vec<u8>) -> TextForm {
     decode(path, bytes).map(|(_, text_form)| text_form).unwrap_or_default()
 }
 
+/// Returns the form of a file with the content `now`, `None` for no file, if its text is `was`.
+///
+/// # Errors
+/// [`SystemError::Changed`] if it is another text.
+pub(crate) fn expect(path: &AbsPath, now: Option<&[u8]>, was: Option<&str>) -> Result<TextForm, SystemError> {
+    let changed = || SystemError::Changed(path.clone());
+    match (now, was) {
+        (None, None) => Ok(TextForm::default()),
+        (Some(bytes), Some(was)) => {
+            let (text, form) = decode(path, bytes.to_vec()).map_err(|_| changed())?;
+            if text == was.strip_prefix(BOM).unwrap_or(was) { Ok(form) } else { Err(changed()) }
+        }
+        _ => Err(changed()),
+    }
+}
+
 /// Encodes `text` as the file was encoded before. Adds a byte-order mark if the file started with
 /// one and `text` does not.
 ///

@@ -1,8 +1,8 @@
 //! A [`System`] that has the files of some directories only.
 
 use crate::{
-    AbsPath, Command, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped, PipedCommand, Process,
-    Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Claim, Command, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped, PipedCommand,
+    Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -83,8 +83,16 @@ impl System for Within {
         self.to_change(path).await?.write_own(path, bytes).await
     }
 
-    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
-        self.to_change(path).await?.write_text(path, text).await
+    async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
+        self.inner.claim(paths).await
+    }
+
+    async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
+        self.to_change(path).await?.replace_text(path, was, text).await
+    }
+
+    async fn reload_text(&self, path: &AbsPath, shown: &str, on_disk: &str) -> Result<(), SystemError> {
+        self.to_change(path).await?.reload_text(path, shown, on_disk).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
@@ -262,7 +270,7 @@ mod tests {
             assert_eq!(system.read_text_on_disk(&path).await.unwrap(), None);
             assert_eq!(system.read_disk_snapshot(&path).await.text.unwrap(), None);
             assert!(is_refused(system.write(&path, b"changed").await), "{path}");
-            assert!(is_refused(system.write_text(&path, "changed").await), "{path}");
+            assert!(is_refused(system.replace_text(&path, None, "changed").await), "{path}");
             assert!(is_refused(system.write_private(&path, b"changed").await), "{path}");
             assert!(is_refused(system.write_own(&path, b"changed").await), "{path}");
             assert!(is_refused(system.create_dir_all(&path).await), "{path}");
@@ -280,7 +288,7 @@ mod tests {
         assert_eq!(system.read_text(&own.join("../own/file"), None).await.unwrap(), "text");
         assert_eq!(system.read_text(&other.join("back"), None).await.unwrap(), "text");
         system.create_dir_all(&own.join("a/b")).await.unwrap();
-        system.write_text(&own.join("a/b/new"), "new").await.unwrap();
+        system.replace_text(&own.join("a/b/new"), None, "new").await.unwrap();
         system.rename(&own.join("a/b/new"), &own.join("a/moved")).await.unwrap();
         assert_eq!(system.read(&own.join("a/moved")).await.unwrap(), b"new");
         system.remove(&own.join("a/moved")).await.unwrap();
@@ -294,11 +302,11 @@ mod tests {
         let pinned_to = |target: AbsPath| {
             system.pinned(Pins { places: vec![(file.clone(), target)], ..Pins::default() }).unwrap()
         };
-        pinned_to(own.join("elsewhere")).write_text(&file, "changed").await.unwrap();
+        pinned_to(own.join("elsewhere")).replace_text(&file, None, "changed").await.unwrap();
         assert_eq!(std::fs::read_to_string(own.join("elsewhere").as_std()).unwrap(), "changed");
         assert_eq!(std::fs::read_to_string(file.as_std()).unwrap(), "text");
         let outside = pinned_to(other.join("file"));
-        assert!(is_refused(outside.write_text(&file, "changed").await));
+        assert!(is_refused(outside.replace_text(&file, None, "changed").await));
         assert!(is_missing(outside.read(&file).await));
     }
 }

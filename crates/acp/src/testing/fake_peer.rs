@@ -268,7 +268,10 @@ impl FakePeer {
                     |error: system::SystemError| json!({ "code": -32603, "message": error.to_string() });
                 let content = text("content");
                 match self.script.files.decoding {
-                    Decoding::Proper => disk.write_text(&path, content).await,
+                    Decoding::Proper => {
+                        let was = disk.read_text_on_disk(&path).await.map_err(refused)?;
+                        disk.replace_text(&path, was.as_deref(), content).await
+                    }
                     Decoding::Raw | Decoding::Plain => disk.write(&path, content.as_bytes()).await,
                 }
                 .map_err(refused)?;

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::{
-    AbsPath, Command, DiskSnapshot, Entry, Metadata, Process, Route, Routes, Sandbox, SandboxSupport,
+    AbsPath, Claim, Command, DiskSnapshot, Entry, Metadata, Process, Route, Routes, Sandbox, SandboxSupport,
     ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 
@@ -95,6 +95,17 @@ impl Recorder {
                 return effect.await;
             }
         };
+        self.change_from(path, before, after, effect).await
+    }
+
+    /// Like [`Recorder::change`], for a known content before.
+    async fn change_from(
+        &self,
+        path: &AbsPath,
+        before: Option<Snapshot>,
+        after: Option<Snapshot>,
+        effect: impl Future<Output = Result<(), SystemError>>,
+    ) -> Result<(), SystemError> {
         let real = match self.places.iter().find(|(declared, _)| declared == path) {
             Some((_, real)) => real.clone(),
             None => self.inner.resolve(path).await.unwrap_or_else(|_| path.clone()),
@@ -147,8 +158,18 @@ impl System for Recorder {
         self.change(path, Some(Snapshot::of(bytes)), self.inner.write(path, bytes)).await
     }
 
-    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
-        self.change(path, Some(Snapshot::of(text.as_bytes())), self.inner.write_text(path, text)).await
+    async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
+        self.inner.claim(paths).await
+    }
+
+    async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
+        let snapshot = |text: &str| Snapshot::of(text.as_bytes());
+        let effect = self.inner.replace_text(path, was, text);
+        self.change_from(path, was.map(snapshot), Some(snapshot(text)), effect).await
+    }
+
+    async fn reload_text(&self, path: &AbsPath, shown: &str, on_disk: &str) -> Result<(), SystemError> {
+        self.inner.reload_text(path, shown, on_disk).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {

@@ -9,15 +9,15 @@ use crate::{
     ContentHash, FileChange, Freshness, RewindError, RewindReport, RewindTarget, Rewound, SessionEvent,
     SessionState, StoreError, ToolContext, ToolError,
     session::Session,
-    tools::write_through::{Change, text_now},
+    tools::write_through::{self, Change, Now, text_now},
 };
-use system::{AbsPath, SystemError};
+use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
 /// The planned restoration of a file.
 struct Step {
     path: AbsPath,
-    now: Option<String>,
+    now: Now,
     to: Option<String>,
     merged: bool,
 }
@@ -55,23 +55,24 @@ pub(crate) async fn restore(
     let mut cx = session.own_context(cancel);
     let recorder = Recorder::new(cx.system.clone(), Vec::new());
     cx.system = recorder.clone();
-    let (mut report, mut steps) = (RewindReport::default(), Vec::new());
+    let (mut report, mut undone) = (RewindReport::default(), Vec::new());
     for (path, changes) in timeline.to_undo(target)? {
         if cancel.is_cancelled() {
             return Err(RewindError::Cancelled);
         }
         match decide(session, state, &cx, &path, &changes).await? {
             Decision::Unchanged => {}
-            Decision::Restore(step) => steps.push(step),
+            Decision::Restore(_) => undone.push((path, changes)),
             Decision::Left(reason) => report.left.push((path, reason)),
         }
     }
     session.log().confirm_lease()?;
-    for step in steps {
-        match carry_out(&cx, &step).await {
-            Ok(()) if step.merged => report.merged.push(step.path),
-            Ok(()) => report.restored.push(step.path),
-            Err(error) => report.left.push((step.path, error.to_string())),
+    for (path, changes) in undone {
+        match restore_file(session, state, &cx, &path, &changes).await? {
+            Decision::Unchanged => {}
+            Decision::Restore(step) if step.merged => report.merged.push(path),
+            Decision::Restore(_) => report.restored.push(path),
+            Decision::Left(reason) => report.left.push((path, reason)),
         }
     }
     let files = recorder.changes();
@@ -113,36 +114,51 @@ async fn decide(
         return Ok(Decision::Left(reason));
     }
     let now = match text_now(cx, path, path.as_str()).await {
-        Ok(now) => now.text,
+        Ok(now) => now,
         Err(error) => return Ok(Decision::Left(error.to_string())),
     };
-    Ok(match undo(changes, now.as_deref(), session).await? {
+    Ok(match undo(changes, now.text.as_deref(), session).await? {
         Undone::Nothing => Decision::Unchanged,
         Undone::To(to, merged) => Decision::Restore(Step { path: path.clone(), now, to, merged }),
         Undone::Left(reason) => Decision::Left(reason),
     })
 }
 
-async fn carry_out(cx: &ToolContext, step: &Step) -> Result<(), ToolError> {
-    let Some(text) = &step.to else {
-        match cx.system.remove(&step.path).await {
-            // An editor buffer that was never saved has no file on disk to remove.
-            Ok(()) | Err(SystemError::NotFound(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
-        cx.session.files.forget(&step.path);
-        return Ok(());
+/// Restores a file, from its text at the moment of the write.
+async fn restore_file(
+    session: &Session,
+    state: &SessionState,
+    cx: &ToolContext,
+    path: &AbsPath,
+    changes: &[FileChange],
+) -> Result<Decision, StoreError> {
+    let _claim = match write_through::claim(cx, std::slice::from_ref(path)).await {
+        Ok(claim) => claim,
+        Err(error) => return Ok(Decision::Left(error.to_string())),
     };
+    let decision = decide(session, state, cx, path, changes).await?;
+    match &decision {
+        Decision::Restore(step) => match carry_out(cx, step).await {
+            Ok(()) => Ok(decision),
+            Err(error) => Ok(Decision::Left(error.to_string())),
+        },
+        _ => Ok(decision),
+    }
+}
+
+async fn carry_out(cx: &ToolContext, step: &Step) -> Result<(), ToolError> {
     let change = Change {
         path: step.path.clone(),
         name: step.path.to_string(),
-        before: step.now.clone(),
-        after: text.clone(),
+        now: step.now.clone(),
+        after: step.to.clone().unwrap_or_default(),
         freshness: Freshness::Fresh,
-        unsaved: false,
     };
-    // The model has not read the file's current content.
-    change.write(cx, false).await.map(drop)
+    match step.to {
+        // The model has not read the file's current content.
+        Some(_) => change.write(cx, false).await.map(drop),
+        None => change.remove(cx).await,
+    }
 }
 
 impl Contents for Session {

@@ -12,8 +12,8 @@ use system::{AbsPath, Metadata, TextRange};
 #[derive(Debug, Default)]
 pub struct FileTracker {
     seen: Mutex<Recent<Seen>>,
-    /// The file on disk when the editor's text was last read.
-    stamps: Mutex<Recent<Stamp>>,
+    /// What the editor and the disk had when they were last compared.
+    compared: Mutex<Recent<Compared>>,
     /// The file on disk when its text last equalled the editor's.
     in_step: Mutex<Recent<Stamp>>,
     /// The editor's text after the last write to it.
@@ -41,11 +41,22 @@ impl From<Metadata> for Stamp {
 pub enum Standing {
     /// Both have the same text.
     Same,
-    /// The editor has a text of its own: presumably unsaved changes, or a file that is not on disk.
+    /// The editor has changes that are not on disk, or a file that is not on disk.
     Unsaved,
-    /// The file on disk was changed or removed since the editor's text was last read, and the
-    /// editor's text differs from it.
+    /// The editor still shows the text that it had in common with the disk, and the file on disk was
+    /// changed or removed since.
+    Stale,
+    /// Both have changed since they had the same text, in different ways.
     Conflict,
+}
+
+/// What is known of the editor's text and the disk's from earlier comparisons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// Both had this text.
+    Same(Fingerprint),
+    /// They have differed since they were first compared, when the disk had this content.
+    Different(Option<Fingerprint>),
 }
 
 /// The parts of a file that the model has seen.
@@ -125,6 +136,7 @@ impl FileTracker {
     pub fn forget(&self, path: &AbsPath) {
         locked(&self.not_saved).remove(path);
         locked(&self.held).remove(path);
+        locked(&self.compared).remove(path);
         self.lock().remove(path);
     }
 
@@ -134,19 +146,25 @@ impl FileTracker {
         decide(self.lock().get(path), current)
     }
 
-    /// Records the disk's state at a read of the editor's text. Later disk changes are judged
-    /// against it.
-    pub fn set_stamp(&self, path: &AbsPath, disk: Option<Stamp>) {
-        let mut stamps = locked(&self.stamps);
-        match disk {
-            Some(stamp) => stamps.insert(path.clone(), stamp),
-            None => stamps.remove(path),
+    /// Compares the editor's text with the disk's (`None`: no such file), and records what later
+    /// comparisons need. Two texts that differ stay different until they are the same again.
+    pub fn compare(&self, path: &AbsPath, held: &str, on_disk: Option<&str>) -> Standing {
+        let (held, on_disk) = (Fingerprint::of(held), on_disk.map(Fingerprint::of));
+        let mut compared = locked(&self.compared);
+        let known = compared.get(path).copied();
+        let standing = standing(known, held, on_disk);
+        match (standing, known) {
+            (Standing::Same, _) => compared.insert(path.clone(), Compared::Same(held)),
+            (_, None) => compared.insert(path.clone(), Compared::Different(on_disk)),
+            _ => {}
         }
+        standing
     }
 
-    /// Returns the disk's state when the editor's text was last read.
-    pub fn stamp(&self, path: &AbsPath) -> Option<Stamp> {
-        locked(&self.stamps).get(path).copied()
+    /// Whether a text is the one that the editor and the disk last had in common. If the editor still
+    /// has it, the disk's text is the same or a newer one.
+    pub(crate) fn is_common(&self, path: &AbsPath, text: &str) -> bool {
+        locked(&self.compared).get(path).copied() == Some(Compared::Same(Fingerprint::of(text)))
     }
 
     /// Records that the editor and the disk have the same text, as far as known, for as long as the
@@ -168,10 +186,14 @@ impl FileTracker {
         locked(&self.held).insert(path.clone(), Fingerprint::of(text));
     }
 
-    /// Whether a text on disk equals the editor's text as last read or written.
+    /// Whether a text on disk equals the editor's text after the last write to it.
     pub(crate) fn is_held(&self, path: &AbsPath, disk: &str) -> bool {
         locked(&self.held).get(path) == Some(&Fingerprint::of(disk))
-            || matches!(self.freshness(path, Some(disk)), Freshness::Fresh | Freshness::Partial)
+    }
+
+    /// Whether a text on disk equals what the model has seen of the file.
+    pub(crate) fn is_seen(&self, path: &AbsPath, disk: &str) -> bool {
+        matches!(self.freshness(path, Some(disk)), Freshness::Fresh | Freshness::Partial)
     }
 
     /// Records a write through an editor that cannot be read. `disk` is the disk's content before
@@ -238,19 +260,16 @@ pub(crate) fn decide(seen: Option<&Seen>, current: Option<&str>) -> Freshness {
     }
 }
 
-/// Returns the relation of the editor's text to the disk; a pure function. `then` is the disk's
-/// state when the editor's text was last read.
-pub(crate) fn standing(
-    then: Option<Stamp>,
-    now: Option<Stamp>,
-    held: &str,
-    on_disk: Option<&str>,
-) -> Standing {
-    let differs = on_disk.is_none_or(|disk| Fingerprint::of(held) != Fingerprint::of(disk));
-    match differs {
-        false => Standing::Same,
-        true if then.is_some() && then != now => Standing::Conflict,
-        true => Standing::Unsaved,
+/// Returns the relation of the editor's text to the disk's; a pure function. `known` is from earlier
+/// comparisons.
+pub(crate) fn standing(known: Option<Compared>, held: Fingerprint, on_disk: Option<Fingerprint>) -> Standing {
+    match known {
+        _ if on_disk == Some(held) => Standing::Same,
+        Some(Compared::Same(common)) if held == common => Standing::Stale,
+        Some(Compared::Same(common)) if on_disk == Some(common) => Standing::Unsaved,
+        Some(Compared::Different(then)) if on_disk == then => Standing::Unsaved,
+        Some(_) => Standing::Conflict,
+        None => Standing::Unsaved,
     }
 }
 
@@ -311,19 +330,36 @@ mod tests {
         assert_eq!(files.freshness(&path, Some("a")), Freshness::Unseen);
     }
 
+    /// The eight cases of `docs/delegation.md`: known or not, the editor's text moved or not, the
+    /// disk's text moved or not.
     #[test]
     fn the_editor_and_the_disk() {
-        let stamp = |size| Some(Stamp { size, modified: None });
-        for (then, now, held, on_disk, expected) in [
-            (None, stamp(1), "a", Some("a\r\n"), Standing::Same),
-            (None, None, "a", None, Standing::Unsaved),
-            (stamp(1), None, "a", None, Standing::Conflict),
-            (stamp(1), stamp(2), "ab", Some("ab"), Standing::Same),
-            (None, stamp(1), "a", Some("b"), Standing::Unsaved),
-            (stamp(1), stamp(1), "a", Some("b"), Standing::Unsaved),
-            (stamp(1), stamp(2), "a", Some("b"), Standing::Conflict),
+        let path = AbsPath::new("/w/a").unwrap();
+        for (held, on_disk, known, unknown) in [
+            ("a", Some("a"), Standing::Same, Standing::Same),
+            ("a", Some("a\r\n"), Standing::Same, Standing::Same),
+            ("typed", Some("a"), Standing::Unsaved, Standing::Unsaved),
+            ("a", Some("moved"), Standing::Stale, Standing::Conflict),
+            ("a", None, Standing::Stale, Standing::Conflict),
+            ("typed", Some("moved"), Standing::Conflict, Standing::Conflict),
+            ("typed", None, Standing::Conflict, Standing::Conflict),
+            ("both", Some("both"), Standing::Same, Standing::Same),
         ] {
-            assert_eq!(standing(then, now, held, on_disk), expected, "{then:?} {now:?} {held} {on_disk:?}");
+            let case = format!("{held} {on_disk:?}");
+            let files = FileTracker::default();
+            assert_eq!(files.compare(&path, "a", Some("a")), Standing::Same);
+            for _ in 0..2 {
+                assert_eq!(files.compare(&path, held, on_disk), known, "{case}, again");
+            }
+            let files = FileTracker::default();
+            assert_eq!(files.compare(&path, "its own", Some("a")), Standing::Unsaved);
+            for _ in 0..2 {
+                assert_eq!(files.compare(&path, held, on_disk), unknown, "{case}, never the same");
+            }
+        }
+        let files = FileTracker::default();
+        for _ in 0..2 {
+            assert_eq!(files.compare(&path, "not on disk", None), Standing::Unsaved);
         }
     }
 

@@ -4,7 +4,7 @@ use super::{
     args, file_read,
     path::{self, GivenPath},
     replacements::{self, Replaced, Replacement},
-    write_through::{self, Change},
+    write_through::{self, Change, ComputeChange},
 };
 use crate::{
     Access, Description, Effect, Freshness, Location, Tool, ToolContent, ToolContext, ToolError, ToolKind,
@@ -102,19 +102,16 @@ impl Tool for FileEdit {
     }
 
     async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
-        let prepared = self.decide(cx).await?;
+        let prepared = self.compute(cx).await?;
         let shown = vec![prepared.0.diff()];
         self.prepared = Some(prepared);
         Ok(shown)
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (change, replaced) = match self.prepared.take() {
-            Some(prepared) => prepared,
-            None => self.decide(cx).await?,
-        };
-        change.still_fits(cx).await?;
-        let written = change.write(cx, change.freshness == Freshness::Fresh).await?;
+        let path = self.path.at(&cx.cwd);
+        let prepared = self.prepared.take();
+        let (change, replaced, written) = write_through::make(cx, &path, prepared, &*self).await?;
         let changed = match change.freshness {
             Freshness::Changed => {
                 "\nThe file had changed since you last read it; the edit was made in its current text. Read it again before you rely on the rest of it."
@@ -123,38 +120,45 @@ impl Tool for FileEdit {
         };
         let (removed, added) = (replaced.removed, replaced.added);
         let unsaved = change.unsaved_note();
-        let done = match change.before {
+        let done = match change.before() {
             Some(_) => format!("Edited {} (-{removed}, +{added} lines)", self.path),
             None => format!("Created {} ({added} lines)", self.path),
         };
         let text = format!("{done}{}{changed}{unsaved}{}", replaced.note, written.note);
         Ok(ToolOutput::shown(
             text,
-            vec![write_through::diff(&change.path, change.before, Some(written.text))],
+            vec![write_through::diff(&change.path, change.now.text, Some(written.text))],
         ))
     }
 }
 
-impl FileEdit {
+#[async_trait]
+impl ComputeChange for FileEdit {
+    type Details = Replaced;
+
+    fn knows_all(change: &Change) -> bool {
+        change.freshness == Freshness::Fresh
+    }
+
     /// Computes the change. A file that the model never saw may be edited: an old text that occurs
     /// exactly once proves that the model knows what it changes, and nothing else is touched.
-    async fn decide(&self, cx: &ToolContext) -> Result<(Change, Replaced), ToolError> {
+    async fn compute(&self, cx: &ToolContext) -> Result<(Change, Replaced), ToolError> {
         let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
         let now = write_through::text_now(cx, &path, &name).await?;
-        let before = now.text;
+        let before = now.text.as_deref();
         let creates = self.replacements.first().is_some_and(|first| first.old_string.is_empty());
         if before.is_none() && !creates {
             return Err(file_read::not_found(cx, &self.path, &path).await);
         }
-        let freshness = cx.session.files.freshness(&path, before.as_deref());
+        let freshness = cx.session.files.freshness(&path, before);
         if freshness == Freshness::Changed && write_through::writes_blindly(cx) {
             return Err(ToolError::message(format!(
                 "{name} on disk is not what you last read or wrote, and the editor accepts writes but cannot be read: it may have newer text. Ask the \
                  user to save the file, read it again with file_read, then edit it."
             )));
         }
-        let replaced = replacements::apply(&name, before.as_deref(), &self.replacements)?;
+        let replaced = replacements::apply(&name, before, &self.replacements)?;
         let after = replaced.text.clone();
-        Ok((Change { path, name, before, after, freshness, unsaved: now.unsaved }, replaced))
+        Ok((Change { path, name, now, after, freshness }, replaced))
     }
 }

@@ -9,9 +9,9 @@ use super::{
     write_through,
 };
 use crate::{
-    Access, Description, Effect, Fingerprint, Location, Stamp, Tool, ToolContext, ToolError, ToolKind,
-    ToolOutput,
-    limits::{NEAR_NAMES, READ_AHEAD_LINES, READ_LINE_CHARS, READ_LINES, READ_LINES_MAX},
+    Access, Description, Effect, Location, Standing, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
+    files::freshness,
+    limits::{COMPARED_BYTES, NEAR_NAMES, READ_AHEAD_LINES, READ_LINE_CHARS, READ_LINES, READ_LINES_MAX},
     text::cut,
 };
 use async_trait::async_trait;
@@ -70,12 +70,11 @@ impl Tool for FileRead {
         };
         // Reads one line more than is counted, so that "more than" is certain to be true.
         let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES + 1 };
-        let disk = write_through::beside_client(cx, write_through::stamp(cx, &path));
+        let disk = write_through::beside_client(cx, on_disk(cx, &path));
         let read = async { futures::join!(cx.system.read_text(&path, Some(range)), disk) };
-        let (text, stamp) = unless_cancelled(cx, read).await?;
-        let stamp = stamp.flatten();
-        let text = match text {
-            Ok(text) => text,
+        let (text, disk) = unless_cancelled(cx, read).await?;
+        let (text, note) = match text {
+            Ok(text) => self.newest(cx, &path, range, text, disk.flatten()).await,
             Err(error) => return self.unread(cx, &path, error).await,
         };
         // A range may be returned without its last `\n`, which leaves a lone `\r`.
@@ -83,7 +82,6 @@ impl Tool for FileRead {
         if lines.is_empty() {
             return Ok(self.nothing(cx, &path, first, &text));
         }
-        let conflict = self.conflict(cx, &path, stamp).await;
         let encoding = self.encoding(cx, &path, first, &text).await;
         let page = page(&lines, first, limit, cx);
         if first == 1 && page.shown == lines.len() {
@@ -92,7 +90,7 @@ impl Tool for FileRead {
             let seen = TextRange { line: first, limit: page.shown };
             cx.session.files.saw_part(&path, seen, &lines[..page.shown].join("\n"));
         }
-        Ok(ToolOutput::text(page.text + &encoding + conflict))
+        Ok(ToolOutput::text(page.text + &encoding + note))
     }
 }
 
@@ -110,27 +108,34 @@ impl FileRead {
         asked.clamp(1, READ_LINES_MAX).min(cx.limits.output_lines).max(1)
     }
 
-    /// Returns a warning if the file on disk changed since the editor's text was last read and the
-    /// editor has not reloaded it. Records that the model knows of the change from then on.
-    async fn conflict(&self, cx: &ToolContext, path: &AbsPath, now: Option<Stamp>) -> &'static str {
-        if cx.system.routes().read_text != Route::Client {
-            return "";
-        }
-        let moved = cx.session.files.stamp(path).is_some_and(|then| Some(then) != now);
-        cx.session.files.set_stamp(path, now);
-        if !moved {
-            return "";
-        }
-        let same = match (cx.system.read_text(path, None).await, cx.system.read_text_on_disk(path).await) {
-            (Ok(held), Ok(Some(disk))) => Fingerprint::of(&held) == Fingerprint::of(&disk),
-            (Ok(_), Ok(None)) => false,
-            _ => true,
+    /// Returns the lines to show of what the editor returned (`text`) and the text on disk, and a note
+    /// on their relation. An editor may still show an older text than the disk has.
+    async fn newest(
+        &self,
+        cx: &ToolContext,
+        path: &AbsPath,
+        range: TextRange,
+        text: String,
+        on_disk: Option<String>,
+    ) -> (String, &'static str) {
+        let Some(on_disk) = on_disk else { return (text, "") };
+        let is_whole = range.line == 1 && text.lines().count() < range.limit;
+        let held = match is_whole {
+            true => Some(text.clone()),
+            // The rest of a long file is read only if it may tell something.
+            false if cx.session.files.is_common(path, &on_disk) => None,
+            false => cx.system.read_text(path, None).await.ok(),
         };
-        match same {
-            true => "",
-            false => {
-                "\n[the file on disk was changed or removed since you last looked at it (by a command, say), and is not what the editor shows here; compare with bash before you change it]"
-            }
+        match held.map(|held| cx.session.files.compare(path, &held, Some(&on_disk))) {
+            Some(Standing::Stale) => (
+                freshness::lines(&on_disk, range).to_owned(),
+                "\n[the editor still shows an older text of this file; this is the text on disk]",
+            ),
+            Some(Standing::Conflict) => (
+                text,
+                "\n[this is the editor's text; the file on disk was changed as well (by a command, say), in a different way. It cannot be edited before the user saves it or reloads it]",
+            ),
+            Some(Standing::Same | Standing::Unsaved) | None => (text, ""),
         }
     }
 
@@ -188,6 +193,16 @@ impl FileRead {
             other => format!("{given} is not readable: {other}"),
         }))
     }
+}
+
+/// Returns the text on disk; `None` if there is none or it is too long to be compared with the
+/// editor's at each read.
+async fn on_disk(cx: &ToolContext, path: &AbsPath) -> Option<String> {
+    let size = cx.system.metadata(path).await.ok()?.size;
+    if size > COMPARED_BYTES {
+        return None;
+    }
+    cx.system.read_text_on_disk(path).await.ok()?
 }
 
 /// Converts a 1-based line number; 0 is the first line as well.

@@ -3,7 +3,7 @@
 use super::{
     edit::{self, elision},
     path::{self, GivenPath},
-    write_through::{self, Change},
+    write_through::{self, Change, ComputeChange},
 };
 use crate::{
     Access, Description, Effect, Freshness, Location, Tool, ToolContent, ToolContext, ToolError, ToolKind,
@@ -53,35 +53,39 @@ impl Tool for FileWrite {
     }
 
     async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
-        let change = self.decide(cx).await?;
+        let (change, ()) = self.compute(cx).await?;
         let shown = vec![change.diff()];
         self.change = Some(change);
         Ok(shown)
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let change = match self.change.take() {
-            Some(change) => change,
-            None => self.decide(cx).await?,
-        };
-        change.still_fits(cx).await?;
-        let written = change.write(cx, true).await?;
+        let path = self.path.at(&cx.cwd);
+        let prepared = self.change.take().map(|change| (change, ()));
+        let (change, (), written) = write_through::make(cx, &path, prepared, &*self).await?;
         let lines = change.after.lines().count();
         let text = format!("Wrote {lines} lines to {}{}", self.path, written.note);
         Ok(ToolOutput::shown(
             text,
-            vec![write_through::diff(&change.path, change.before, Some(written.text))],
+            vec![write_through::diff(&change.path, change.now.text, Some(written.text))],
         ))
     }
 }
 
-impl FileWrite {
-    async fn decide(&self, cx: &ToolContext) -> Result<Change, ToolError> {
+#[async_trait]
+impl ComputeChange for FileWrite {
+    type Details = ();
+
+    fn knows_all(_: &Change) -> bool {
+        true
+    }
+
+    async fn compute(&self, cx: &ToolContext) -> Result<(Change, ()), ToolError> {
         let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
         let now = write_through::text_now(cx, &path, &name).await?;
-        let (before, unsaved) = (now.text, now.unsaved);
-        let freshness = cx.session.files.freshness(&path, before.as_deref());
-        let after = match &before {
+        let before = now.text.as_deref();
+        let freshness = cx.session.files.freshness(&path, before);
+        let after = match before {
             Some(before) if !self.content.contains("\r\n") => {
                 edit::with_line_ends(&self.content, edit::is_crlf(before))
             }
@@ -89,8 +93,7 @@ impl FileWrite {
         };
         // Overwriting is harmless if no text would be lost.
         let harmless = before
-            .as_ref()
-            .is_some_and(|before| *before == after || (before.is_empty() && freshness == Freshness::Unseen));
+            .is_some_and(|before| before == after || (before.is_empty() && freshness == Freshness::Unseen));
         let refused = match freshness {
             Freshness::Fresh => None,
             _ if harmless => None,
@@ -104,7 +107,7 @@ impl FileWrite {
                 Some("has changed since you last read it. Read it again with file_read, then write it.")
             }
         };
-        if let Some(before) = &before
+        if let Some(before) = before
             && let Some(line) = elision::added(&self.content, &[before])
         {
             return Err(ToolError::message(format!(
@@ -114,7 +117,7 @@ impl FileWrite {
         }
         match refused {
             Some(why) => Err(ToolError::message(format!("{name} {why} Nothing was written."))),
-            None => Ok(Change { path, name, before, after, freshness, unsaved }),
+            None => Ok((Change { path, name, now, after, freshness }, ())),
         }
     }
 }

@@ -179,10 +179,17 @@ impl System for Memory {
         Ok(())
     }
 
-    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
+    async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
         let route = self.routes().write_text;
         let mut world = self.world();
         world.log.push(format!("write_text {path}"));
+        let is_read = world.routes.unwrap_or(Routes::LOCAL).read_text == Route::Client;
+        let buffer = world.buffers.get(path).filter(|_| is_read && route == Route::Client).cloned();
+        let disk = world.disk.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let now = buffer.or(disk);
+        if now.as_deref().map(|now| now.strip_prefix('\u{feff}').unwrap_or(now)) != was {
+            return Err(SystemError::Changed(path.clone()));
+        }
         if world.unwritable.contains(path) || route == Route::Refused {
             return Err(SystemError::ReadOnly { operation: "write" });
         }
@@ -201,6 +208,21 @@ impl System for Memory {
             }
         }
         Ok(())
+    }
+
+    async fn reload_text(&self, path: &AbsPath, shown: &str, on_disk: &str) -> Result<(), SystemError> {
+        if self.routes().write_text != Route::Client {
+            return Ok(());
+        }
+        let mut world = self.world();
+        world.log.push(format!("reload_text {path}"));
+        match world.buffers.get_mut(path) {
+            Some(buffer) if buffer == shown => {
+                on_disk.clone_into(buffer);
+                Ok(())
+            }
+            _ => Err(SystemError::Changed(path.clone())),
+        }
     }
 
     async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {

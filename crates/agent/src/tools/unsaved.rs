@@ -3,7 +3,7 @@
 
 use super::{cancel::unless_cancelled, path};
 use crate::{
-    Fingerprint, Stamp, ToolContext, ToolError,
+    Fingerprint, Stamp, Standing, ToolContext, ToolError,
     limits::{EDITOR_READS, UNSAVED_FILES, UNSAVED_WITHIN},
 };
 use futures::{StreamExt, stream};
@@ -60,12 +60,19 @@ async fn is_unsaved(cx: &ToolContext, path: AbsPath, now: Option<Stamp>) -> Opti
         let unsaved = cx.session.files.awaits_save(&path, disk);
         return unsaved.then_some(path);
     }
-    if !text.is_some_and(|text| cx.session.files.is_held(&path, &text)) {
-        let held = cx.system.read_text(&path, None).await.ok()?;
-        if Some(Fingerprint::of(&held)) != disk {
-            return Some(path);
+    let held = match &text {
+        Some(text) if cx.session.files.is_held(&path, text) => text.clone(),
+        Some(text) if cx.session.files.is_seen(&path, text) => {
+            cx.session.files.in_step(&path, now);
+            return None;
         }
+        _ => cx.system.read_text(&path, None).await.ok()?,
+    };
+    match cx.session.files.compare(&path, &held, text.as_deref()) {
+        Standing::Same => cx.session.files.in_step(&path, now),
+        // A command sees the newer text.
+        Standing::Stale => {}
+        Standing::Unsaved | Standing::Conflict => return Some(path),
     }
-    cx.session.files.in_step(&path, now);
     None
 }

@@ -6,13 +6,13 @@ use super::{
     read_back::{self, ReadBack},
 };
 use crate::{
-    Diff, Fingerprint, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError,
-    files::freshness,
-    limits::{REFORMAT_LINES, TAKEN_WITHIN},
+    Diff, Fingerprint, Freshness, Standing, ToolContent, ToolContext, ToolError,
+    limits::{REFORMAT_LINES, TAKEN_WITHIN, WRITE_TRIES},
     text::cut,
 };
+use async_trait::async_trait;
 use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};
-use system::{AbsPath, DiskSnapshot, Route, SystemError, TextEncoding};
+use system::{AbsPath, Claim, DiskSnapshot, Route, SystemError, TextEncoding};
 
 /// A change to one file's text, computed but not yet made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,23 +21,25 @@ pub(crate) struct Change {
     pub(crate) path: AbsPath,
     /// The model's name for the file.
     pub(crate) name: String,
-    /// The text when the change was computed; `None` for a new file.
-    pub(crate) before: Option<String>,
+    /// The text that the change was computed from.
+    pub(crate) now: Now,
     /// The text after the change.
     pub(crate) after: String,
-    /// How `before` compares with what the model had seen.
+    /// How the text before compares with what the model had seen.
     pub(crate) freshness: Freshness,
-    /// Whether the editor's text differs from the disk's.
-    pub(crate) unsaved: bool,
 }
 
 /// The current text, on which a change must be based.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Now {
     /// The text; `None` if the file does not exist.
     pub(crate) text: Option<String>,
-    /// Whether the text is the editor's and the disk's differs.
-    pub(crate) unsaved: bool,
+    /// The relation of the editor's text to the disk's.
+    pub(crate) standing: Standing,
+    /// The older text that the editor shows, if `standing` is [`Standing::Stale`].
+    shown: Option<String>,
+    /// The text on disk, if the editor was compared with it.
+    on_disk: Option<Fingerprint>,
 }
 
 /// The outcome of a change.
@@ -50,46 +52,183 @@ pub(crate) struct Written {
     pub(crate) note: String,
 }
 
+/// Waits until no other call changes one of these files, and keeps others waiting.
+pub(crate) async fn claim(cx: &ToolContext, paths: &[AbsPath]) -> Result<Claim, ToolError> {
+    Ok(unless_cancelled(cx, cx.system.claim(paths)).await??)
+}
+
+/// Computes a change of one file from the file's current text.
+#[async_trait]
+pub(super) trait ComputeChange: Sync {
+    /// Details of the change for the tool's result.
+    type Details: Send;
+
+    /// Reads the file and computes the change.
+    async fn compute(&self, cx: &ToolContext) -> Result<(Change, Self::Details), ToolError>;
+
+    /// Whether the model knows the whole text after the change.
+    fn knows_all(change: &Change) -> bool;
+}
+
+/// Makes a change. If the text is not the one that `prepared` was computed from, the change is
+/// computed again; if it changes at the moment of the write, again a few times.
+///
+/// # Errors
+/// The error of [`ComputeChange::compute`], with the difference between the two texts. If the user
+/// has approved `prepared`, a change of other lines is refused.
+pub(super) async fn make<C: ComputeChange>(
+    cx: &ToolContext,
+    path: &AbsPath,
+    prepared: Option<(Change, C::Details)>,
+    call: &C,
+) -> Result<(Change, C::Details, Written), ToolError> {
+    let _claim = claim(cx, std::slice::from_ref(path)).await?;
+    let first = prepared.as_ref().map(|(change, _)| change.clone());
+    let mut next = prepared;
+    for _ in 0..WRITE_TRIES {
+        let (change, details) = match next.take() {
+            Some(computed) if computed.0.now.is_current(cx, path).await? => computed,
+            _ => match call.compute(cx).await {
+                Ok(computed) => computed,
+                Err(error) => return Err(since(cx, first.as_ref(), error).await),
+            },
+        };
+        if let Some(first) = &first {
+            first.expect_approved(cx, &change)?;
+        }
+        match change.write(cx, C::knows_all(&change)).await {
+            Err(ToolError::System(SystemError::Changed(_))) => {}
+            Err(error) => return Err(error),
+            Ok(mut written) => {
+                let moved = first.is_some_and(|first| first.now.text != change.now.text);
+                if moved && change.freshness != Freshness::Changed {
+                    written.note.push_str(MOVED);
+                }
+                return Ok((change, details, written));
+            }
+        }
+    }
+    Err(keeps_changing(path))
+}
+
+/// The note for the model on a change that was computed again.
+pub(super) const MOVED: &str =
+    "\nThe file changed while this change was on its way; it was made in the new text.";
+
+/// Returns the error for a file that somebody else writes all the time.
+pub(super) fn keeps_changing(path: &AbsPath) -> ToolError {
+    ToolError::message(format!(
+        "{path} was changed by others each time it was to be written; nothing was written. Read it again, and try again when it is at rest."
+    ))
+}
+
+/// Adds to an error what has changed in the file since a change was first computed.
+async fn since(cx: &ToolContext, first: Option<&Change>, error: ToolError) -> ToolError {
+    let (Some(first), ToolError::Message(text)) = (first, &error) else { return error };
+    match text_now(cx, &first.path, &first.name).await {
+        Ok(now) if now.text != first.now.text => {
+            let (before, now) = (first.before().unwrap_or_default(), now.text.unwrap_or_default());
+            let diff = shown_diff(before, &now);
+            let why = match cx.call.asked {
+                true => first.changed_in_approval(),
+                false => format!("{text}\n{} changed while this change was on its way.", first.name),
+            };
+            ToolError::message(format!("{why}\nThe difference:\n{diff}"))
+        }
+        _ => error,
+    }
+}
+
+impl Now {
+    /// Whether the disk still has the text that the editor was compared with. Where only one of them
+    /// counts, the write itself compares.
+    async fn is_current(&self, cx: &ToolContext, path: &AbsPath) -> Result<bool, ToolError> {
+        if cx.system.routes().read_text != Route::Client {
+            return Ok(true);
+        }
+        let now = unless_cancelled(cx, cx.system.read_text_on_disk(path)).await?;
+        Ok(now.is_ok_and(|now| now.as_deref().map(Fingerprint::of) == self.on_disk))
+    }
+}
+
 impl Change {
+    /// Returns the text before the change; `None` for a new file.
+    pub(crate) fn before(&self) -> Option<&str> {
+        self.now.text.as_deref()
+    }
+
     /// Returns the change as a diff for the user.
     pub(super) fn diff(&self) -> ToolContent {
-        diff(&self.path, self.before.clone(), Some(self.after.clone()))
+        diff(&self.path, self.now.text.clone(), Some(self.after.clone()))
     }
 
-    /// Rejects the change if the file changed while the user was asked for permission. If the user
-    /// was not asked, there was no time for the file to change.
-    pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
-        if cx.call.asked && text_now(cx, &self.path, &self.name).await?.text != self.before {
-            return Err(ToolError::message(format!(
-                "{} changed while the user's approval was pending; nothing was written. Read it again with file_read, then repeat the change.",
-                self.name
-            )));
+    /// Rejects a change that replaces other lines than this one, which the user approved, if the
+    /// user was asked.
+    pub(super) fn expect_approved(&self, cx: &ToolContext, other: &Self) -> Result<(), ToolError> {
+        let same = || self.now.text == other.now.text || self.replaced_lines() == other.replaced_lines();
+        match !cx.call.asked || same() {
+            true => Ok(()),
+            false => Err(ToolError::message(self.changed_in_approval())),
         }
-        Ok(())
     }
 
-    /// Makes the change, and records what the model now knows: the whole text if it knew the whole
-    /// text before (`whole`), otherwise only that the file was changed.
+    /// Like [`Change::expect_approved`], for a file that is removed or renamed as a whole.
+    pub(super) fn expect_same_text(&self, cx: &ToolContext, other: &Self) -> Result<(), ToolError> {
+        match !cx.call.asked || self.now.text == other.now.text {
+            true => Ok(()),
+            false => Err(ToolError::message(self.changed_in_approval())),
+        }
+    }
+
+    fn changed_in_approval(&self) -> String {
+        format!(
+            "{} changed while the user's approval was pending; nothing was written. Read it again with file_read, then repeat the change.",
+            self.name
+        )
+    }
+
+    /// Returns the texts that the change removes and adds, in order and without their places.
+    fn replaced_lines(&self) -> Vec<(String, String)> {
+        let before = self.before().unwrap_or_default();
+        let input = InternedInput::new(before, self.after.as_str());
+        let diff = imara_diff::Diff::compute(Algorithm::Histogram, &input);
+        let lines = |range: std::ops::Range<u32>, tokens: &[imara_diff::Token]| {
+            tokens[range.start as usize..range.end as usize]
+                .iter()
+                .map(|token| input.interner[*token])
+                .collect::<String>()
+        };
+        diff.hunks()
+            .map(|hunk| (lines(hunk.before, &input.before), lines(hunk.after, &input.after)))
+            .collect()
+    }
+
+    /// Makes the change if the file still has the text before it, and records what the model now
+    /// knows: the whole text if it knew the whole text before (`whole`), otherwise only that the file
+    /// was changed. The caller holds a claim of the file.
+    ///
+    /// # Errors
+    /// [`SystemError::Changed`] if the file has another text.
     pub(crate) async fn write(&self, cx: &ToolContext, whole: bool) -> Result<Written, ToolError> {
-        self.write_over(cx, whole, self.before.as_deref()).await
+        self.write_over(cx, whole, self.before()).await
     }
 
-    /// Like [`Change::write`], for a file whose current text is `was` instead of `before`: the text
-    /// of a file that was renamed to this path.
+    /// Like [`Change::write`], for a file whose current text is `was` instead of the text before:
+    /// the text of a file that was renamed to this path.
     pub(super) async fn write_over(
         &self,
         cx: &ToolContext,
         whole: bool,
         was: Option<&str>,
     ) -> Result<Written, ToolError> {
-        match unless_cancelled(cx, cx.system.write_text(&self.path, &self.after)).await {
-            Ok(done) => done?,
-            Err(_) => {
-                return Err(ToolError::Cancelled(Some(format!("the write of {} had begun", self.name))));
-            }
+        let begun = || ToolError::Cancelled(Some(format!("the write of {} had begun", self.name)));
+        if let (Some(shown), Some(text)) = (&self.now.shown, was) {
+            self.reload(cx, shown, text).await?;
         }
-        let (taken, now) = futures::join!(self.read_back(cx, was), beside_client(cx, stamp(cx, &self.path)));
-        let taken = taken?;
+        unless_cancelled(cx, cx.system.replace_text(&self.path, was, &self.after))
+            .await
+            .map_err(|_| begun())??;
+        let taken = self.read_back(cx, was).await?;
         if writes_blindly(cx) {
             let before = || was.map(Fingerprint::of);
             cx.session.files.written_blindly(&self.path, (taken == ReadBack::Unchanged).then(before));
@@ -106,9 +245,11 @@ impl Change {
             ReadBack::Unchanged if writes_blindly(cx) => (self.after.clone(), String::new(), true),
             ReadBack::Unchanged => return Err(self.not_taken(cx).await),
         };
-        // Records the disk's state at the last read of the editor's text.
-        if let (Some(now), Route::Client) = (now, cx.system.routes().read_text) {
-            cx.session.files.set_stamp(&self.path, now);
+        // An editor that saves at once has the text in common with the disk from now on.
+        if cx.system.routes().read_text == Route::Client
+            && let Ok(on_disk) = cx.system.read_text_on_disk(&self.path).await
+        {
+            cx.session.files.compare(&self.path, &text, on_disk.as_deref());
         }
         cx.session.files.holds(&self.path, &text);
         match whole && is_known {
@@ -118,10 +259,38 @@ impl Change {
         Ok(Written { text, note })
     }
 
+    /// Removes the file if it still has the text before the change. The caller holds a claim of the
+    /// file.
+    ///
+    /// # Errors
+    /// [`SystemError::Changed`] if the file has another text.
+    pub(crate) async fn remove(&self, cx: &ToolContext) -> Result<(), ToolError> {
+        expect_text(cx, &self.path, self.before()).await?;
+        match unless_cancelled(cx, cx.system.remove(&self.path)).await? {
+            // A buffer that was never saved has no file on disk to remove.
+            Ok(()) | Err(SystemError::NotFound(_)) => {
+                cx.session.files.forget(&self.path);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Lets the editor show the text on disk instead of the older text that it still shows, so that
+    /// the change is made in the newer one.
+    async fn reload(&self, cx: &ToolContext, shown: &str, on_disk: &str) -> Result<(), ToolError> {
+        unless_cancelled(cx, cx.system.reload_text(&self.path, shown, on_disk)).await??;
+        if cx.system.routes().write_text == Route::Client {
+            let read = || cx.system.read_text(&self.path, None);
+            read_back::read_back(cx, Some(shown), on_disk, read).await?;
+        }
+        Ok(())
+    }
+
     /// Returns the error for a write that the editor acknowledged but did not carry out.
     async fn not_taken(&self, cx: &ToolContext) -> ToolError {
         let (name, seconds) = (&self.name, TAKEN_WITHIN.as_secs());
-        let old = if self.before.is_some() { "shows the old text" } else { "has no such file" };
+        let old = if self.before().is_some() { "shows the old text" } else { "has no such file" };
         let disk = match cx.system.read_text_on_disk(&self.path).await {
             Ok(Some(text)) if read_back::same_text(&text, &self.after) => {
                 " The file on disk holds the new text: ask the user to reload it in the editor."
@@ -137,11 +306,14 @@ impl Change {
     /// Returns the note for a change to an editor's text that the model has not read and that
     /// differs from the disk.
     pub(super) fn unsaved_note(&self) -> &'static str {
-        match self.unsaved && self.freshness != Freshness::Fresh {
-            true => {
+        match self.now.standing {
+            Standing::Unsaved if self.freshness != Freshness::Fresh => {
                 "\nThe editor's text, in which this was changed, differs from the file on disk: unsaved changes, or a change on disk that the editor has not loaded. Read it before you rely on it."
             }
-            false => "",
+            Standing::Stale => {
+                "\nThe editor still showed an older text of this file; the change was made in the text on disk."
+            }
+            _ => "",
         }
     }
 
@@ -173,21 +345,38 @@ impl Change {
         if read_back::same_text(text, &self.after) {
             return String::new();
         }
-        let input = InternedInput::new(self.after.as_str(), text);
-        let mut diff = imara_diff::Diff::compute(Algorithm::Histogram, &input);
-        diff.postprocess_lines(&input);
-        let mut shape = UnifiedDiffConfig::default();
-        shape.context_len(1);
-        let diff = diff.unified_diff(&BasicLineDiffPrinter(&input.interner), shape, &input).to_string();
-        let mut shown: Vec<_> = diff.lines().take(REFORMAT_LINES).map(|line| cut::cut(line, 200)).collect();
-        if diff.lines().count() > shown.len() {
-            shown.push("... more changes; read the file again before you write it".into());
-        }
         format!(
             "\nThe editor changed the text when it wrote it (formatting on save, for example):\n{}",
-            shown.join("\n")
+            shown_diff(&self.after, text)
         )
     }
+}
+
+/// Fails with [`SystemError::Changed`] if a file has another text.
+pub(super) async fn expect_text(
+    cx: &ToolContext,
+    path: &AbsPath,
+    text: Option<&str>,
+) -> Result<(), ToolError> {
+    match text_now(cx, path, path.as_str()).await?.text.as_deref() == text {
+        true => Ok(()),
+        false => Err(SystemError::Changed(path.clone()).into()),
+    }
+}
+
+/// Returns the changed lines between two texts, for the model; cut after [`REFORMAT_LINES`].
+fn shown_diff(before: &str, after: &str) -> String {
+    let input = InternedInput::new(before, after);
+    let mut diff = imara_diff::Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let mut shape = UnifiedDiffConfig::default();
+    shape.context_len(1);
+    let diff = diff.unified_diff(&BasicLineDiffPrinter(&input.interner), shape, &input).to_string();
+    let mut shown: Vec<_> = diff.lines().take(REFORMAT_LINES).map(|line| cut::cut(line, 200)).collect();
+    if diff.lines().count() > shown.len() {
+        shown.push("... more changes; read the file again before you write it".into());
+    }
+    shown.join("\n")
 }
 
 /// Returns the text that a change must be based on, from the editor or the disk; `None` if the file
@@ -211,10 +400,11 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     if !is_on_disk {
         in_the_project(cx, path, name).await?;
     }
-    let Some(DiskSnapshot { text: on_disk, metadata, encoding, .. }) =
+    let only = |text: Option<String>| Now { text, standing: Standing::Same, shown: None, on_disk: None };
+    let Some(DiskSnapshot { text: on_disk, encoding, .. }) =
         disk.filter(|_| routes.read_text == Route::Client)
     else {
-        return Ok(Now { text: held, unsaved: false });
+        return Ok(only(held));
     };
     // An editor may not know a file that exists on disk, and its text may be out of date.
     let on_disk = match (on_disk, &held) {
@@ -225,38 +415,32 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
         (Err(_), Some(_)) if routes.write_text == Route::Client => None,
         (Err(error), _) => return Err(unreadable(name, error)),
     };
-    let Some(held) = held else { return Ok(Now { text: on_disk, unsaved: false }) };
-    let standing = match freshness::standing(
-        cx.session.files.stamp(path),
-        metadata.ok().map(Stamp::from),
-        &held,
-        on_disk.as_deref(),
-    ) {
-        // Only the disk's text keeps its line endings, so it is the text to change.
-        Standing::Same if routes.write_text != Route::Client && on_disk.is_some() => {
-            return Ok(Now { text: on_disk, unsaved: false });
-        }
-        _ if routes.write_text != Route::Client => {
-            return Err(ToolError::message(format!(
-                "The editor holds unsaved changes of {name} and cannot take writes; nothing was written. Ask the user to save the file (or to reload \
-                 it, if it is older than the file on disk), then try again."
-            )));
-        }
-        standing => standing,
-    };
+    let print = on_disk.as_deref().map(Fingerprint::of);
+    let Some(held) = held else { return Ok(Now { on_disk: print, ..only(on_disk) }) };
+    let standing = cx.session.files.compare(path, &held, on_disk.as_deref());
+    let is_written_by_client = routes.write_text == Route::Client;
     // A client that decodes such bytes as UTF-8 would write its decoded version.
-    if standing != Standing::Same && encoding != TextEncoding::Utf8 {
+    if is_written_by_client && standing != Standing::Same && encoding != TextEncoding::Utf8 {
         return Err(ToolError::message(format!(
             "{name} is {encoding} text on disk, and the editor shows another text, perhaps because it reads it as UTF-8; nothing was written. Ask the \
              user to save it or to open it again in that encoding, then try again."
         )));
     }
     match standing {
+        Standing::Stale => Ok(Now { text: on_disk, standing, shown: Some(held), on_disk: print }),
+        // Only the disk's text keeps its line endings, so it is the text to change.
+        Standing::Same if !is_written_by_client && on_disk.is_some() => {
+            Ok(Now { text: on_disk, standing, shown: None, on_disk: print })
+        }
+        Standing::Same => Ok(Now { text: Some(held), standing, shown: None, on_disk: print }),
         Standing::Conflict => Err(ToolError::message(format!(
-            "{name} was changed or removed on disk (by a command, say), and the editor holds another text; nothing was written. Read it again with file_read, compare \
-             with the file on disk, then repeat the change."
+            "{name} was changed on disk (by a command, say) and in the editor, in different ways; nothing was written. Ask the user to save the file or to \
+             reload it, so that there is one text, then read it again."
         ))),
-        standing => Ok(Now { text: Some(held), unsaved: standing == Standing::Unsaved }),
+        Standing::Unsaved if !is_written_by_client => Err(ToolError::message(format!(
+            "The editor holds unsaved changes of {name} and cannot take writes; nothing was written. Ask the user to save the file, then try again."
+        ))),
+        Standing::Unsaved => Ok(Now { text: Some(held), standing, shown: None, on_disk: print }),
     }
 }
 
@@ -287,11 +471,6 @@ pub(super) async fn beside_client<T>(cx: &ToolContext, look: impl Future<Output 
         }
         Route::Local | Route::Refused => None,
     }
-}
-
-/// Returns the current stamp of the file on disk.
-pub(super) async fn stamp(cx: &ToolContext, path: &AbsPath) -> Option<Stamp> {
-    cx.system.metadata(path).await.ok().map(Stamp::from)
 }
 
 /// Whether the client accepts writes but cannot be read: its version of a text is known only once

@@ -173,7 +173,7 @@ impl World {
 
     /// Returns the effects on the world, each with its count.
     fn effects(&self) -> BTreeMap<String, usize> {
-        let changes = ["write", "write_text", "remove", "rename", "spawn"];
+        let changes = ["write", "replace_text", "remove", "rename", "spawn"];
         let calls = self.files.calls().into_iter().filter(|call| changes.contains(&call.operation));
         let mut effects = BTreeMap::new();
         for effect in calls.map(|call| call.to_string()).chain(self.acts.lock().unwrap().clone()) {
@@ -328,7 +328,7 @@ async fn run(fault: Fault, cancels: bool, at: usize) -> bool {
     let effects = world.effects();
     let twice: Vec<_> = effects.iter().filter(|(_, count)| **count > 1).collect();
     assert!(twice.is_empty(), "{when}: done twice: {twice:?}");
-    for effect in ["spawn cargo test 9", "write_text /w/new-9.txt", "write_text /w/old-9.txt", "act 9"] {
+    for effect in ["spawn cargo test 9", "replace_text /w/new-9.txt", "replace_text /w/old-9.txt", "act 9"] {
         assert_eq!(effects.get(effect), Some(&1), "{when}: {effect}: {effects:?}");
     }
     if !reached {

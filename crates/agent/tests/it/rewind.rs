@@ -210,7 +210,7 @@ async fn patched(failing: Option<usize>) -> (Stage, Vec<&'static str>) {
 #[tokio::test]
 async fn what_a_call_changed_before_it_failed_is_taken_back_too() {
     let (_, operations) = patched(None).await;
-    let last_write = operations.iter().rposition(|operation| *operation == "write_text").unwrap();
+    let last_write = operations.iter().rposition(|operation| *operation == "replace_text").unwrap();
     let (stage, _) = patched(Some(last_write + 1)).await;
     assert_eq!(stage.system.text_of("/w/a.txt").as_deref(), Some("ONE\ntwo\n"));
     let changes = stage.stored().await.into_iter().filter_map(|event| match event {

@@ -239,8 +239,8 @@ impl System for FakeMachine {
         self.files.write(path, bytes).await
     }
 
-    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
-        self.files.write_text(path, text).await
+    async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
+        self.files.replace_text(path, was, text).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {

@@ -179,8 +179,8 @@ impl System for Files {
         refused("read_text")
     }
 
-    async fn write_text(&self, _: &AbsPath, _: &str) -> Result<(), SystemError> {
-        refused("write_text")
+    async fn replace_text(&self, _: &AbsPath, _: Option<&str>, _: &str) -> Result<(), SystemError> {
+        refused("replace_text")
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {

@@ -196,19 +196,20 @@ impl System for FakeSystem {
         self.write(path, bytes).await
     }
 
-    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
-        self.enter("write_text", path).await?;
+    async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
+        self.enter("replace_text", path).await?;
         let mut tree = lock(&self.tree);
-        let as_before = match tree.file(path) {
-            Ok(bytes) => text::text_form(path, bytes.to_vec()),
-            Err(error) if error.is_not_found() => {
-                let target = tree.resolve(path)?;
-                tree.create_dir_all(&target.parent().unwrap_or(target))?;
-                text::TextForm::default()
-            }
+        let now = match tree.file(path) {
+            Ok(bytes) => Some(bytes.to_vec()),
+            Err(error) if error.is_not_found() => None,
             Err(error) => return Err(error),
         };
-        let bytes = text::encode(path, text, as_before)?;
+        let form = text::expect(path, now.as_deref(), was)?;
+        if now.is_none() {
+            let target = tree.resolve(path)?;
+            tree.create_dir_all(&target.parent().unwrap_or(target))?;
+        }
+        let bytes = text::encode(path, text, form)?;
         tree.write(path, &bytes)
     }
 

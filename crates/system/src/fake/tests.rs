@@ -48,15 +48,15 @@ async fn calls_are_recorded_and_planned_faults_occur() {
     fake.fail_nth(2);
     fake.hang_nth(3);
     assert_eq!(fake.read_text(&at("/w/a"), None).await.unwrap(), "a");
-    let error = fake.write_text(&at("/w/a"), "b").await.unwrap_err();
+    let error = fake.replace_text(&at("/w/a"), Some("a"), "b").await.unwrap_err();
     assert!(matches!(error, SystemError::Io { .. }), "{error}");
-    assert!(fake.write_text(&at("/w/a"), "b").now_or_never().is_none());
+    assert!(fake.replace_text(&at("/w/a"), Some("a"), "b").now_or_never().is_none());
     assert_eq!(fake.text_of("/w/a").as_deref(), Some("a"));
     fake.fail_nth(1);
     assert!(fake.spawn(Command::shell("x", at("/w"), 10)).await.is_err());
     fake.write(&at("/w/a"), b"c").await.unwrap();
     let calls: Vec<_> = fake.calls().iter().map(ToString::to_string).collect();
-    assert_eq!(calls, ["read_text /w/a", "write_text /w/a", "write_text /w/a", "spawn x", "write /w/a"]);
+    assert_eq!(calls, ["read_text /w/a", "replace_text /w/a", "replace_text /w/a", "spawn x", "write /w/a"]);
 }
 
 #[tokio::test]

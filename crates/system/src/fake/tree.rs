@@ -139,8 +139,8 @@ impl Tree {
             return Err(SystemError::NotFound(from.clone()));
         }
         self.expect_parent_of(&target)?;
-        if matches!(self.nodes.get(&target), Some(Node::Directory)) {
-            return Err(SystemError::IsDirectory(to.clone()));
+        if self.nodes.contains_key(&target) {
+            return Err(SystemError::Exists(to.clone()));
         }
         let moved: Vec<_> = self.nodes.keys().filter(|at| at.starts_with(&source)).cloned().collect();
         for at in moved {

@@ -1,7 +1,8 @@
 //! Metadata, directory listings, and changes that do not touch a file's content.
 
 use crate::{AbsPath, Entry, FileKind, Metadata, SystemError};
-use std::{fs, io};
+use rustix::{fs::CWD, io::Errno};
+use std::{fs, io, os::fd::AsFd};
 
 /// Returns the metadata of a path, following links. A dangling link is [`FileKind::Other`].
 pub(super) fn metadata(path: &AbsPath) -> Result<Metadata, SystemError> {
@@ -67,12 +68,37 @@ pub(super) fn remove(path: &AbsPath) -> Result<(), SystemError> {
     }
 }
 
+/// Renames a file or directory; an existing target is refused.
 pub(super) fn rename(from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
-    fs::rename(from.as_std(), to.as_std()).map_err(|source| {
+    rename_to_free_name(CWD, from.as_str(), CWD, to.as_str()).map_err(|source| {
         // The OS does not report which of the two paths is missing.
         let source_exists = fs::symlink_metadata(from.as_std()).is_ok();
-        SystemError::from_io("rename", if source_exists { to } else { from }, source)
+        match source.kind() {
+            io::ErrorKind::AlreadyExists => SystemError::Exists(to.clone()),
+            _ => SystemError::from_io("rename", if source_exists { to } else { from }, source),
+        }
     })
+}
+
+/// Renames an entry unless the target exists. On a file system that cannot do both in one step, the
+/// target is looked up first.
+pub(super) fn rename_to_free_name(
+    from_directory: impl AsFd,
+    from: &str,
+    to_directory: impl AsFd,
+    to: &str,
+) -> io::Result<()> {
+    use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, statat};
+    let (from_directory, to_directory) = (from_directory.as_fd(), to_directory.as_fd());
+    match renameat_with(from_directory, from, to_directory, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        done => return Ok(done?),
+    }
+    match statat(to_directory, to, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(renameat(from_directory, from, to_directory, to)?),
+        Err(error) => Err(error.into()),
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+    }
 }
 
 /// Resolves every link in a path; see [`crate::System::resolve`].

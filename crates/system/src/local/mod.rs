@@ -11,6 +11,7 @@ mod group;
 mod ignores;
 mod launch;
 mod leftovers;
+mod locks;
 mod login;
 mod memory;
 mod options;
@@ -34,8 +35,8 @@ mod watchdog;
 mod watcher;
 
 use crate::{
-    AbsPath, Command, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped, PipedCommand, Process,
-    Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Claim, Command, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped, PipedCommand,
+    Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
     text::TextForm,
 };
 use async_trait::async_trait;
@@ -198,10 +199,17 @@ impl System for LocalSystem {
         .await
     }
 
-    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
+    async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
+        let files = crate::system::resolved(self, paths).await;
+        // The writers of this process queue first, so at most one of them waits for a lock.
+        let claim = Claim::in_process(files.clone()).await;
+        Ok(claim.with_locks(locks::lock_all(&files).await?))
+    }
+
+    async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
         let (path, text, pinned) = (path.clone(), text.to_owned(), self.pinned.clone());
-        let leftovers = Arc::clone(&self.leftovers);
-        blocking(move || replace::text(&path, pinned.as_deref(), &leftovers, &text)).await
+        let (was, leftovers) = (was.map(str::to_owned), Arc::clone(&self.leftovers));
+        blocking(move || replace::text(&path, pinned.as_deref(), &leftovers, was.as_deref(), &text)).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {

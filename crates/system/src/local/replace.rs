@@ -1,10 +1,10 @@
 //! Replaces a file's content atomically: a reader sees either the old or the new content.
 
 use super::entry::{EntryHandle, EntryMetadata, Pinned};
-use super::files::resolve;
+use super::files::{rename_to_free_name, resolve};
 use super::leftovers::Leftovers;
-use crate::limits::{MAX_READ_BYTES, TEMPORARY_TRIES};
-use crate::text::{self, BOM, TextForm, encode};
+use crate::limits::{MAX_READ_BYTES, TEMPORARY_TRIES, XATTR_BYTES};
+use crate::text::{self, encode};
 use crate::{AbsPath, SystemError};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use std::fs::{File, Permissions};
@@ -17,19 +17,37 @@ const NEW_FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 /// The mode of a file that only its owner can read and write.
 const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
 
-/// Replaces text. Creates missing directories, and keeps the encoding and byte-order mark.
+/// The content that a write may replace.
+#[derive(Clone, Copy)]
+enum Over<'a> {
+    Anything,
+    /// This content only, `None` for no file.
+    Content(Option<&'a [u8]>),
+}
+
+/// Replaces text if it is `was`, `None` for no file. Creates missing directories, and keeps the
+/// encoding and byte-order mark.
 pub(super) fn text(
     path: &AbsPath,
     pinned: Option<&Pinned>,
     leftovers: &Leftovers,
+    was: Option<&str>,
     text: &str,
 ) -> Result<(), SystemError> {
-    let (entry, existing) = open_for_replacement(path, pinned, true)?;
-    let form = match existing {
-        Some(_) => text_form(path, &entry)?,
-        None => TextForm::default(),
-    };
-    write(&entry, existing.as_ref(), leftovers, &encode(path, text, form)?)
+    let (entry, existing) =
+        open_for_replacement(path, pinned, was.is_none()).map_err(|error| match error {
+            SystemError::NotFound(_) if was.is_some() => SystemError::Changed(path.clone()),
+            error => error,
+        })?;
+    let now = existing.map(|_| content(&entry)).transpose()?;
+    let form = text::expect(path, now.as_deref(), was)?;
+    let bytes = encode(path, text, form)?;
+    write(&entry, existing.as_ref(), leftovers, &bytes, Over::Content(now.as_deref())).map_err(|error| {
+        match error {
+            SystemError::Changed(_) => SystemError::Changed(path.clone()),
+            error => error,
+        }
+    })
 }
 
 /// Replaces bytes; the directory must exist.
@@ -40,7 +58,7 @@ pub(super) fn bytes(
     bytes: &[u8],
 ) -> Result<(), SystemError> {
     let (entry, existing) = open_for_replacement(path, pinned, false)?;
-    write(&entry, existing.as_ref(), leftovers, bytes)
+    write(&entry, existing.as_ref(), leftovers, bytes, Over::Anything)
 }
 
 /// Replaces a file with one that only its owner can read, regardless of the old file's mode. The
@@ -57,7 +75,7 @@ pub(super) fn private(path: &AbsPath, leftovers: &Leftovers, bytes: &[u8]) -> Re
         Err(SystemError::Moved(_)) => return Err(SystemError::NotRegular(path.clone())),
         Err(error) => return Err(error),
     }
-    replace_by_rename(&entry, None, PRIVATE_MODE, leftovers, bytes).map_err(|source| fail(&entry, source))
+    replace_by_rename(&entry, None, PRIVATE_MODE, leftovers, bytes, Over::Anything)
 }
 
 /// Opens the directory of a file and returns the existing regular file, if any. Links are resolved
@@ -79,16 +97,28 @@ fn open_for_replacement(
     Ok((entry, existing))
 }
 
-/// Returns the encoding of the existing text. For a file over the read limit, only the byte-order
-/// mark is detected.
-fn text_form(path: &AbsPath, entry: &EntryHandle) -> Result<TextForm, SystemError> {
+/// Reads the file that is about to be replaced.
+fn content(entry: &EntryHandle) -> Result<Vec<u8>, SystemError> {
     let mut bytes = Vec::new();
     let file = entry.file("read", OFlags::RDONLY)?;
+    let size = file.metadata().map_err(|source| fail(entry, source))?.len();
     file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|source| fail(entry, source))?;
-    if bytes.len() as u64 > MAX_READ_BYTES {
-        return Ok(TextForm { marked: bytes.starts_with(BOM.as_bytes()), ..TextForm::default() });
+    match bytes.len() as u64 > MAX_READ_BYTES {
+        true => Err(SystemError::TooLarge { path: entry.path.clone(), size, limit: MAX_READ_BYTES }),
+        false => Ok(bytes),
     }
-    Ok(text::text_form(path, bytes))
+}
+
+impl Over<'_> {
+    /// Fails if the file has another content by now.
+    fn check(self, entry: &EntryHandle) -> Result<(), SystemError> {
+        let Self::Content(Some(expected)) = self else { return Ok(()) };
+        match content(entry) {
+            Ok(bytes) if bytes == expected => Ok(()),
+            Ok(_) | Err(SystemError::NotFound(_)) => Err(SystemError::Changed(entry.path.clone())),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 fn write(
@@ -96,14 +126,21 @@ fn write(
     existing: Option<&EntryMetadata>,
     leftovers: &Leftovers,
     bytes: &[u8],
+    over: Over<'_>,
 ) -> Result<(), SystemError> {
-    if existing.is_some() {
-        may_write(entry)?;
+    let Some(found) = existing else {
+        return replace_by_rename(entry, None, NEW_FILE_MODE, leftovers, bytes, over);
+    };
+    may_write(entry)?;
+    if found.links > 1 {
+        return overwrite_in_place(entry, bytes, over);
     }
-    let mode = if existing.is_none() { NEW_FILE_MODE } else { PRIVATE_MODE };
-    match existing {
-        Some(found) if found.links > 1 => overwrite_in_place(entry, bytes),
-        _ => replace_by_rename(entry, existing, mode, leftovers, bytes).map_err(|source| fail(entry, source)),
+    match replace_by_rename(entry, existing, PRIVATE_MODE, leftovers, bytes, over) {
+        // The file is a mount point, as one file of a container often is.
+        Err(SystemError::Io { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => {
+            overwrite_in_place(entry, bytes, over)
+        }
+        done => done,
     }
 }
 
@@ -134,21 +171,37 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// Writes a new file next to the old one and renames it over the old one.
+/// Writes a new file next to the old one and renames it over the old one. The old content is
+/// compared right before the rename.
 fn replace_by_rename(
     entry: &EntryHandle,
     existing: Option<&EntryMetadata>,
     mode: Mode,
     leftovers: &Leftovers,
     bytes: &[u8],
-) -> io::Result<()> {
-    let (mut temporary, mut file) = temporary(entry, mode, leftovers)?;
-    file.write_all(bytes)?;
+    over: Over<'_>,
+) -> Result<(), SystemError> {
+    let fail = |source| fail(entry, source);
+    let (mut temporary, mut file) = temporary(entry, mode, leftovers).map_err(fail)?;
+    file.write_all(bytes).map_err(fail)?;
     if let Some(found) = existing {
-        keep_owner_and_mode(&file, found)?;
+        keep_attributes(entry, &file, found).map_err(fail)?;
     }
-    file.sync_data()?;
-    rustix::fs::renameat(&entry.directory, &temporary.name, &entry.directory, &entry.name)?;
+    file.sync_data().map_err(fail)?;
+    over.check(entry)?;
+    let directory = &entry.directory;
+    match over {
+        Over::Content(None) => {
+            rename_to_free_name(directory, &temporary.name, directory, &entry.name).map_err(|source| {
+                match source.kind() {
+                    io::ErrorKind::AlreadyExists => SystemError::Changed(entry.path.clone()),
+                    _ => fail(source),
+                }
+            })?;
+        }
+        _ => rustix::fs::renameat(directory, &temporary.name, directory, &entry.name)
+            .map_err(|source| fail(source.into()))?,
+    }
     temporary.kept = true;
     Ok(())
 }
@@ -171,9 +224,9 @@ fn temporary<'a>(
     Err(io::Error::other("no name is free for a temporary file"))
 }
 
-/// Copies owner and mode to the new file. The owner comes first, because changing it clears the
-/// set-user-ID and set-group-ID bits.
-fn keep_owner_and_mode(file: &File, found: &EntryMetadata) -> io::Result<()> {
+/// Copies owner, extended attributes and mode to the new file. The owner comes first, because
+/// changing it clears the set-user-ID and set-group-ID bits.
+fn keep_attributes(entry: &EntryHandle, file: &File, found: &EntryMetadata) -> io::Result<()> {
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (found.user, found.group) {
         let (user, group) = (Uid::from_raw(found.user), Gid::from_raw(found.group));
@@ -184,12 +237,37 @@ fn keep_owner_and_mode(file: &File, found: &EntryMetadata) -> io::Result<()> {
             tracing::debug!(%error, "the owner of a replaced file could not be kept");
         }
     }
+    if let Err(error) = keep_extended_attributes(entry, file) {
+        tracing::debug!(%error, path = %entry.path, "the extended attributes of a replaced file could not be kept");
+    }
     file.set_permissions(Permissions::from_mode(found.permissions))
 }
 
-/// Overwrites a file that has several hard links in place, because a rename would separate them.
-/// This is not atomic for a reader, but if it fails, the old content is written back.
-fn overwrite_in_place(entry: &EntryHandle, bytes: &[u8]) -> Result<(), SystemError> {
+/// Copies the extended attributes that belong to the file and not to its content: those of users,
+/// access control lists and labels.
+fn keep_extended_attributes(entry: &EntryHandle, file: &File) -> io::Result<()> {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+    let old = entry.file("read", OFlags::RDONLY).map_err(io::Error::other)?;
+    let mut buffer = vec![0; XATTR_BYTES];
+    let length = flistxattr(&old, &mut buffer[..])?;
+    let names = buffer[..length].to_vec();
+    for name in names.split(|byte| *byte == 0).filter(|name| is_kept(name)) {
+        let length = fgetxattr(&old, name, &mut buffer[..])?;
+        fsetxattr(file, name, &buffer[..length], XattrFlags::empty())?;
+    }
+    Ok(())
+}
+
+/// Whether an extended attribute stays the same when the content is written.
+fn is_kept(name: &[u8]) -> bool {
+    let kept: [&[u8]; 3] = [b"system.posix_acl_access", b"system.nfs4_acl", b"security.selinux"];
+    !name.is_empty() && (!cfg!(target_os = "linux") || name.starts_with(b"user.") || kept.contains(&name))
+}
+
+/// Overwrites a file in place: one that has several hard links, which a rename would separate, or
+/// one that cannot be renamed over. This is not atomic for a reader, but if it fails, the old content
+/// is written back.
+fn overwrite_in_place(entry: &EntryHandle, bytes: &[u8], over: Over<'_>) -> Result<(), SystemError> {
     let fail = |source| fail(entry, source);
     let mut file = entry.file("write", OFlags::RDWR)?;
     let size = file.metadata().map_err(fail)?.len();
@@ -198,6 +276,9 @@ fn overwrite_in_place(entry: &EntryHandle, bytes: &[u8]) -> Result<(), SystemErr
     }
     let mut before = Vec::new();
     file.read_to_end(&mut before).map_err(fail)?;
+    if matches!(over, Over::Content(expected) if expected != Some(before.as_slice())) {
+        return Err(SystemError::Changed(entry.path.clone()));
+    }
     overwrite(&mut file, bytes).map_err(|source| {
         if let Err(error) = overwrite(&mut file, &before) {
             tracing::error!(path = %entry.path, %error, "a failed write could not be undone");
@@ -228,7 +309,8 @@ mod tests {
         let target = AbsPath::from_os(&directory.path().join("taken")).unwrap();
         fs::create_dir(target.as_std()).unwrap();
         let entry = EntryHandle::open(&target, false).unwrap();
-        replace_by_rename(&entry, None, NEW_FILE_MODE, &Leftovers::default(), b"x").unwrap_err();
+        replace_by_rename(&entry, None, NEW_FILE_MODE, &Leftovers::default(), b"x", Over::Anything)
+            .unwrap_err();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 

@@ -53,7 +53,7 @@ async fn read_only_permits_reads_and_refuses_everything_else() {
     setup.write(&file, b"x").await.unwrap();
     let refused = [
         system.write(&file, b"y").await,
-        system.write_text(&root.join("new/file"), "y").await,
+        system.replace_text(&root.join("new/file"), None, "y").await,
         system.create_dir_all(&root.join("new")).await,
         system.remove(&file).await,
         system.rename(&file, &root.join("new")).await,
@@ -81,7 +81,7 @@ async fn pipes_sockets_and_devices_are_refused_without_waiting() {
             system.read_text(&path, None).await.map(|_| ()),
             system.read_text(&path, Some(TextRange { line: 1, limit: 1 })).await.map(|_| ()),
             system.write(&path, b"x").await,
-            system.write_text(&path, "x").await,
+            system.replace_text(&path, None, "x").await,
         ];
         for result in results {
             assert!(matches!(result, Err(SystemError::NotRegular(_))), "{path}: {result:?}");
@@ -125,14 +125,14 @@ async fn a_write_keeps_mode_and_hard_links() {
     fs::set_permissions(path.as_std(), fs::Permissions::from_mode(0o750)).unwrap();
     let system = LocalSystem::new();
     let before = fs::metadata(path.as_std()).unwrap();
-    system.write_text(&path, "new").await.unwrap();
+    system.replace_text(&path, Some("a long old content"), "new").await.unwrap();
     let after = fs::metadata(path.as_std()).unwrap();
     assert_eq!(after.mode() & 0o7777, 0o750);
     assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
     assert_ne!(after.ino(), before.ino(), "a file with one name is replaced");
 
     fs::hard_link(path.as_std(), other.as_std()).unwrap();
-    system.write_text(&path, "two").await.unwrap();
+    system.replace_text(&path, Some("new"), "two").await.unwrap();
     assert_eq!(fs::read_to_string(other.as_std()).unwrap(), "two");
     assert_eq!(fs::metadata(path.as_std()).unwrap().nlink(), 2);
 }
@@ -141,7 +141,7 @@ async fn a_write_keeps_mode_and_hard_links() {
 async fn a_new_file_has_the_mode_that_the_umask_gives() {
     let (_keep, root) = directory();
     fs::write(root.join("by-std").as_std(), "").unwrap();
-    LocalSystem::new().write_text(&root.join("by-us"), "").await.unwrap();
+    LocalSystem::new().replace_text(&root.join("by-us"), None, "").await.unwrap();
     let mode = |name: &str| fs::metadata(root.join(name).as_std()).unwrap().mode();
     assert_eq!(mode("by-us"), mode("by-std"));
 }
@@ -319,7 +319,7 @@ async fn s09_a_directory_that_becomes_a_link_is_neither_read_nor_written_through
     let places = places.map(|path| (path.clone(), path)).to_vec();
     let pinned = LocalSystem::new().pinned(crate::Pins { places, ..crate::Pins::default() }).unwrap();
     assert_eq!(pinned.read_text(&path, None).await.unwrap(), "inside");
-    pinned.write_text(&path, "changed").await.unwrap();
+    pinned.replace_text(&path, Some("inside"), "changed").await.unwrap();
     assert_eq!(fs::read_to_string(path.as_std()).unwrap(), "changed");
 
     fs::rename(root.join("dir").as_std(), root.join("old").as_std()).unwrap();
@@ -331,11 +331,11 @@ async fn s09_a_directory_that_becomes_a_link_is_neither_read_nor_written_through
         pinned.read(&path).await.map(drop),
         pinned.read_text(&path, Some(TextRange { line: 1, limit: 1 })).await.map(drop),
         pinned.read_text(&root.join("soft"), None).await.map(drop),
-        pinned.write_text(&path, "evil").await,
+        pinned.replace_text(&path, Some("changed"), "evil").await,
         pinned.write(&path, b"evil").await,
-        pinned.write_text(&root.join("dir/new"), "evil").await,
-        pinned.write_text(&root.join("made/new"), "evil").await,
-        pinned.write_text(&root.join("soft"), "evil").await,
+        pinned.replace_text(&root.join("dir/new"), None, "evil").await,
+        pinned.replace_text(&root.join("made/new"), None, "evil").await,
+        pinned.replace_text(&root.join("soft"), Some("outside"), "evil").await,
         pinned.remove(&path).await,
         pinned.rename(&path, &root.join("a")).await,
         pinned.create_dir_all(&root.join("dir/new")).await,

@@ -55,7 +55,8 @@ async fn what_is_killed() {
     if kind == "writes" {
         let file = AbsPath::new(number).unwrap();
         for letter in ["a", "b"].into_iter().cycle() {
-            system.write_text(&file, &letter.repeat(LENGTH)).await.unwrap();
+            let was = system.read_text_on_disk(&file).await.unwrap();
+            system.replace_text(&file, was.as_deref(), &letter.repeat(LENGTH)).await.unwrap();
         }
     }
     let _started: Box<dyn std::any::Any> = match kind {

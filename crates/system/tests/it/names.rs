@@ -19,7 +19,7 @@ async fn unusual_names_work_and_invalid_utf8_names_are_omitted() {
     // Two spellings of é, and two of the letter a: each is a separate file on this file system.
     let names = ["--force", "a\nb", "\u{202e}txt.exe", &longest, "a.txt", "A.txt", "\u{e9}", "e\u{301}"];
     for name in names {
-        system.write_text(&root.join(name), name).await.unwrap();
+        system.replace_text(&root.join(name), None, name).await.unwrap();
     }
     std::fs::write(keep.path().join(OsStr::from_bytes(b"\xff\xfe")), "x").unwrap();
     let listed = system.read_dir(&root).await.unwrap();
@@ -52,9 +52,10 @@ async fn a_read_only_file_is_unchanged_and_reported() {
     let system = LocalSystem::new();
     let path = AbsPath::new("/proc/sys/kernel/ostype").unwrap();
     let before = system.read_text(&path, None).await.unwrap();
-    for error in
-        [system.write(&path, b"x").await.unwrap_err(), system.write_text(&path, "x").await.unwrap_err()]
-    {
+    for error in [
+        system.write(&path, b"x").await.unwrap_err(),
+        system.replace_text(&path, None, "x").await.unwrap_err(),
+    ] {
         assert!(matches!(error, SystemError::Io { .. }), "{error:?}");
         assert!(error.to_string().contains("/proc/sys/kernel/ostype"), "{error}");
     }

@@ -184,7 +184,10 @@ async fn s08_a_hard_link_to_a_secret_is_a_secret() {
         let path = project.join(name);
         assert!(matches!(pinned.read(&path).await, Err(SystemError::Blocked(_))), "{name}");
         assert!(matches!(pinned.read_text(&path, None).await, Err(SystemError::Blocked(_))), "{name}");
-        assert!(matches!(pinned.write_text(&path, "x").await, Err(SystemError::Blocked(_))), "{name}");
+        assert!(
+            matches!(pinned.replace_text(&path, None, "x").await, Err(SystemError::Blocked(_))),
+            "{name}"
+        );
     }
     assert_eq!(pinned.read(&project.join("b.txt")).await.unwrap(), b"a");
     if stage.support().await.holds() {

@@ -135,7 +135,8 @@ impl Editor {
         let path = path(params)?;
         let text = params["content"].as_str().ok_or_else(|| Refusal(-32602, "no content".to_owned()))?;
         // As in real editors: the buffer takes the text, with undo and review, and is saved.
-        self.system.write_text(&path, text).await.map_err(refusal)?;
+        let was = self.system.read_text_on_disk(&path).await.map_err(refusal)?;
+        self.system.replace_text(&path, was.as_deref(), text).await.map_err(refusal)?;
         let shown = self.shown(&path);
         let lines = text.lines().count();
         self.screen.step(

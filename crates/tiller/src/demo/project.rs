@@ -33,7 +33,7 @@ fi
 
 /// Writes the project to disk and returns the text of the editor's unsaved buffer of [`FILE`].
 pub(super) async fn write(system: &dyn System, root: &AbsPath) -> Result<String> {
-    system.write_text(&root.join(FILE), GREET).await?;
-    system.write_text(&root.join("test.sh"), TEST).await?;
+    system.replace_text(&root.join(FILE), None, GREET).await?;
+    system.replace_text(&root.join("test.sh"), None, TEST).await?;
     Ok(format!("{UNSAVED}\n{GREET}"))
 }

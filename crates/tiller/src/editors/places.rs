@@ -112,12 +112,12 @@ mod tests {
         let system = FakeSystem::new();
         let moved = places(&[("XDG_CONFIG_HOME", "/cfg")], false);
         assert_eq!(moved.user_file(Editor::Zed, &system).await.as_str(), "/cfg/zed/settings.json");
-        system.write_text(&AbsPath::new("/cfg/VSCodium/User/settings.json").unwrap(), "{}").await.unwrap();
+        system.add_file("/cfg/VSCodium/User/settings.json", "{}");
         assert_eq!(
             moved.user_file(Editor::Vscode, &system).await.as_str(),
             "/cfg/VSCodium/User/settings.json"
         );
-        system.write_text(&AbsPath::new("/home/me/.emacs").unwrap(), "").await.unwrap();
+        system.add_file("/home/me/.emacs", "");
         assert_eq!(moved.user_file(Editor::Emacs, &system).await.as_str(), "/home/me/.emacs");
     }
 

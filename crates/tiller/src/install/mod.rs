@@ -108,11 +108,11 @@ pub(crate) async fn run(
             if args.dry_run {
                 format!("{file} would change:\n{diff}Nothing was written (--dry-run).\n")
             } else {
-                result.backup = match before {
+                result.backup = match &before {
                     Some(_) => backup(system, &file).await?,
                     None => None,
                 };
-                system.write_text(&file, &after).await?;
+                system.replace_text(&file, before.as_deref(), &after).await?;
                 result.changed = true;
                 written(&result)
             }

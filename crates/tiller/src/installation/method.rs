@@ -164,7 +164,7 @@ mod tests {
             "/home/me/venv/pyvenv.cfg",
             "/home/me/.local/lib/python3.12/site-packages/tiller-0.1.0.dist-info/METADATA",
         ] {
-            system.write_text(&path(file), "").await.unwrap();
+            system.add_file(file, "");
         }
         let plain = Environment::default();
         let moved: Environment = [("CARGO_HOME".to_owned(), "/c".to_owned())].into_iter().collect();

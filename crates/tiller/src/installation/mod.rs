@@ -113,7 +113,7 @@ mod tests {
     async fn installation(files: &[(&str, &str)], search: &str, binary: &str) -> Installation {
         let system = FakeSystem::new();
         for (file, text) in files {
-            system.write_text(&path(file), text).await.unwrap();
+            system.add_file(file, text);
         }
         let environment = [("PATH".to_owned(), search.to_owned())].into_iter().collect();
         Installation::of(&system, &environment, &directories(), path(binary)).await

@@ -89,7 +89,8 @@ impl Receipt {
                 "previous": self.previous,
             })
         );
-        system.write_text(&file(directories), &text).await
+        let was = system.read_text_on_disk(&file(directories)).await?;
+        system.replace_text(&file(directories), was.as_deref(), &text).await
     }
 }
 
@@ -123,7 +124,7 @@ mod tests {
     async fn a_file_of_another_kind_is_refused_with_its_name() {
         let (system, directories) = (FakeSystem::new(), directories());
         for text in ["", "{}", r#"{"v":2}"#, r#"{"v":1,"version":"1","target":"t","binary":"relative"}"#] {
-            system.write_text(&file(&directories), text).await.unwrap();
+            system.add_file(file(&directories).as_str(), text);
             let error = read(&system, &directories).await.unwrap_err().to_string();
             assert!(error.contains("/t/data/receipt.json") && error.contains("run the installer"), "{error}");
         }

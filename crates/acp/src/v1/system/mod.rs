@@ -41,9 +41,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 use system::{
-    AbsPath, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, FileKind, Metadata, Pins, Process,
-    Route, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextEncoding, TextRange,
-    WalkOptions,
+    AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, FileKind, Metadata, Pins,
+    Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextEncoding,
+    TextRange, WalkOptions,
 };
 
 /// A session's workspace that acts through its client.
@@ -131,6 +131,20 @@ impl AcpSystem {
                 Err(self.caller.failure("reading", path.as_str(), error))
             }
             error => Err(self.caller.failure("reading", path.as_str(), error)),
+        }
+    }
+
+    /// Fails with [`SystemError::Changed`] if a file has another text than `was`, in the editor where
+    /// reads are delegated.
+    async fn expect_text(&self, path: &AbsPath, was: Option<&str>) -> Result<(), SystemError> {
+        let now = match self.read_text(path, None).await {
+            Ok(text) => Some(text),
+            Err(SystemError::NotFound(_)) => None,
+            Err(error) => return Err(error),
+        };
+        match now.as_deref() == was {
+            true => Ok(()),
+            false => Err(SystemError::Changed(path.clone())),
         }
     }
 
@@ -346,10 +360,15 @@ impl System for AcpSystem {
         self.local.write_own(path, bytes).await
     }
 
-    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
+    async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
+        self.local.claim(paths).await
+    }
+
+    async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
         if self.routes().write_text != Route::Client {
-            return self.local.write_text(path, text).await;
+            return self.local.replace_text(path, was, text).await;
         }
+        self.expect_text(path, was).await?;
         self.create_directory(path).await?;
         let form = self.form(path).await;
         let written = match (self.write_to_client(path, text).await, form) {
@@ -360,7 +379,7 @@ impl System for AcpSystem {
             Ok(()) => Ok(()),
             Err(CallError::Unsupported) => {
                 self.capabilities.withdrawn.write("fs/write_text_file");
-                self.local.write_text(path, text).await
+                self.local.replace_text(path, was, text).await
             }
             Err(error) => {
                 // The disk may give a more precise error than the client.
@@ -372,6 +391,15 @@ impl System for AcpSystem {
                 }
             }
         }
+    }
+
+    async fn reload_text(&self, path: &AbsPath, shown: &str, on_disk: &str) -> Result<(), SystemError> {
+        if self.routes().write_text != Route::Client {
+            return Ok(());
+        }
+        self.expect_text(path, Some(shown)).await?;
+        let failed = |error| self.caller.failure("writing", path.as_str(), error);
+        self.write_to_client(path, on_disk).await.map_err(failed)
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {

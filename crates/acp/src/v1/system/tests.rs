@@ -189,7 +189,7 @@ async fn without_capabilities_no_request_is_sent_to_the_client() {
     .await;
     assert_eq!(stage.system.routes(), Routes::LOCAL);
     assert_eq!(stage.system.read_text(&path("/w/a"), None).await.unwrap(), "disk");
-    stage.system.write_text(&path("/w/b"), "new").await.unwrap();
+    stage.system.replace_text(&path("/w/b"), None, "new").await.unwrap();
     let mut process = stage.system.spawn(command("ls")).await.unwrap();
     assert!(process.wait().await.unwrap().success());
     assert_eq!(stage.disk.text_of("/w/b").as_deref(), Some("new"));
@@ -244,12 +244,12 @@ async fn an_unsupported_capability_is_requested_once() {
 #[tokio::test]
 async fn writes_go_to_the_client_and_null_is_a_success() {
     let stage = stage(EditorScript::full()).await;
-    stage.system.write_text(&path("/w/deep/a"), "text").await.unwrap();
+    stage.system.replace_text(&path("/w/deep/a"), None, "text").await.unwrap();
     assert_eq!(stage.editor().text_of("/w/deep/a").as_deref(), Some("text"));
     assert_eq!(stage.disk.text_of("/w/deep/a"), None);
     let refusing = EditorScript::full().fault("fs/write_text_file", Fault::Error(-32000, "read-only buffer"));
     let stage = stage_over(refusing, |disk| disk.add_dir("/w")).await;
-    let error = stage.system.write_text(&path("/w/a"), "text").await.unwrap_err();
+    let error = stage.system.replace_text(&path("/w/a"), None, "text").await.unwrap_err();
     assert!(error.to_string().contains("read-only buffer"), "{error}");
     assert_eq!(stage.disk.text_of("/w/a"), None, "a refused write is not done behind the editor's back");
 }
@@ -265,14 +265,14 @@ async fn the_directory_of_a_known_file_is_not_checked_again() {
     let call = AcpSystem { local: stage.disk.clone(), caller, capabilities, marks, disk_cache };
     let file = path("/w/sub/a");
     let checks = || stage.disk.calls().iter().filter(|call| call.subject == "/w/sub").count();
-    call.write_text(&file, "one").await.unwrap();
+    call.replace_text(&file, Some("disk"), "one").await.unwrap();
     assert_eq!(checks(), 1, "nothing is known yet");
     assert_eq!(call.read_disk_snapshot(&file).await.metadata.unwrap().size, 4);
-    call.write_text(&file, "two").await.unwrap();
+    call.replace_text(&file, Some("one"), "two").await.unwrap();
     assert_eq!(checks(), 1);
     stage.disk.remove(&path("/w/sub")).await.unwrap();
     call.read_disk_snapshot(&file).await.metadata.unwrap_err();
-    call.write_text(&file, "three").await.unwrap();
+    call.replace_text(&file, Some("two"), "three").await.unwrap();
     assert_eq!(stage.disk.metadata(&path("/w/sub")).await.unwrap().kind, FileKind::Directory);
     assert_eq!(stage.editor().text_of("/w/sub/a").as_deref(), Some("three"));
 }
@@ -313,8 +313,8 @@ async fn a_refused_range_past_the_end_is_the_empty_text() {
 async fn a_write_that_the_client_does_not_support_is_done_locally() {
     let script = EditorScript::full().fault("fs/write_text_file", Fault::Error(-32601, "Method not found"));
     let stage = stage(script).await;
-    stage.system.write_text(&path("/w/a"), "text").await.unwrap();
-    stage.system.write_text(&path("/w/b"), "text").await.unwrap();
+    stage.system.replace_text(&path("/w/a"), None, "text").await.unwrap();
+    stage.system.replace_text(&path("/w/b"), None, "text").await.unwrap();
     assert_eq!(stage.disk.text_of("/w/a").as_deref(), Some("text"));
     assert_eq!(stage.editor().calls("fs/write_text_file").len(), 1);
 }

@@ -47,7 +47,7 @@ impl Repository {
     }
 
     async fn write(&self, name: &str, text: &str) {
-        self.system.write_text(&self.folder.join(name), text).await.unwrap();
+        self.system.write(&self.folder.join(name), text.as_bytes()).await.unwrap();
     }
 
     async fn create(&self, known: Option<&SubagentWorktree>) -> Result<SubagentWorktree, String> {
@@ -73,8 +73,8 @@ async fn work_in_a_worktree_comes_back_as_a_branch_and_the_project_is_untouched(
     let worktree = repository.create(None).await.unwrap();
     assert_eq!(worktree.branch, "tiller/worker-f0c41234");
     let system = &repository.system;
-    system.write_text(&worktree.folder.join("a.txt"), "one\ntwo\n").await.unwrap();
-    system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    system.write(&worktree.folder.join("a.txt"), b"one\ntwo\n").await.unwrap();
+    system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
     let text = hand_back(system, &worktree).await;
     assert!(text.contains("Its changes are on branch tiller/worker-f0c41234"), "{text}");
     assert!(text.contains("a.txt") && text.contains("new.txt"), "{text}");
@@ -89,7 +89,7 @@ async fn work_in_a_worktree_comes_back_as_a_branch_and_the_project_is_untouched(
 async fn a_resumed_agent_has_its_worktree_again() {
     let repository = Repository::new().await;
     let worktree = repository.create(None).await.unwrap();
-    repository.system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    repository.system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
     hand_back(&repository.system, &worktree).await;
     assert_eq!(repository.create(Some(&worktree)).await.as_ref(), Ok(&worktree));
     assert!(repository.exists(&worktree.folder.join("new.txt")).await);
@@ -110,7 +110,7 @@ async fn a_repository_runs_no_program_when_a_worktree_is_made() {
     let hook = format!("#!/bin/sh\ntouch '{ran}'\n");
     let hooks = repository.folder.join(".git/hooks");
     for name in ["post-checkout", "pre-commit", "post-commit", "reference-transaction", "post-index-change"] {
-        repository.system.write_text(&hooks.join(name), &hook).await.unwrap();
+        repository.system.write(&hooks.join(name), hook.as_bytes()).await.unwrap();
         std::fs::set_permissions(
             hooks.join(name).as_str(),
             std::os::unix::fs::PermissionsExt::from_mode(0o755),
@@ -119,7 +119,7 @@ async fn a_repository_runs_no_program_when_a_worktree_is_made() {
     }
     repository.git(&["config", "core.fsmonitor", &format!("touch '{ran}'")]).await;
     let worktree = repository.create(None).await.unwrap();
-    repository.system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    repository.system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
     hand_back(&repository.system, &worktree).await;
     assert!(!repository.exists(&ran).await);
     repository.git(&["config", "extensions.worktreeConfig", "true"]).await;
@@ -131,7 +131,7 @@ async fn a_repository_runs_no_program_when_a_worktree_is_made() {
     }
     // A configuration that is too long to be read hides nothing.
     let many = "[many]\n".to_owned() + &"name = value\n".repeat(20_000);
-    repository.system.write_text(&repository.folder.join("long"), &many).await.unwrap();
+    repository.system.write(&repository.folder.join("long"), many.as_bytes()).await.unwrap();
     repository.git(&["config", "include.path", "../long"]).await;
     let error = repository.create(None).await.unwrap_err();
     assert!(error.contains("wrote more than"), "{error}");
@@ -201,7 +201,7 @@ async fn submodules_are_not_checked_out() {
     let worktree = repository.create(None).await.unwrap();
     assert!(repository.exists(&worktree.folder.join("a.txt")).await);
     assert!(!repository.exists(&worktree.folder.join("module/a.txt")).await, "the submodule is empty");
-    repository.system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    repository.system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
     let text = hand_back(&repository.system, &worktree).await;
     assert!(text.contains("new.txt"), "{text}");
 }
@@ -221,7 +221,7 @@ async fn the_filters_of_a_repository_in_the_path_of_a_submodule_do_not_run() {
     assert!(repository.plain_git(&clone).await);
     let inside = Git { system: &repository.system, cwd: path.clone() };
     inside.run(&["config", "filter.x.clean", &format!("touch '{ran}'; cat")]).await.unwrap();
-    repository.system.write_text(&path.join("a.txt"), "ONE\n").await.unwrap();
+    repository.system.write(&path.join("a.txt"), b"ONE\n").await.unwrap();
     let text = hand_back(&repository.system, &worktree).await;
     assert!(text.contains("the submodule module holds a repository"), "{text}");
     assert!(!repository.exists(&ran).await, "no filter ran");
@@ -239,7 +239,7 @@ async fn a_worktree_that_git_does_not_remove_stays_and_the_branch_has_its_work()
     let nested = worktree.folder.join("nested");
     let clone = ["clone", "--quiet", repository.folder.as_str(), nested.as_str()];
     assert!(repository.plain_git(&clone).await);
-    repository.system.write_text(&worktree.folder.join("new.txt"), "new\n").await.unwrap();
+    repository.system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
     let text = hand_back(&repository.system, &worktree).await;
     assert!(text.contains("Its changes are on branch") && text.contains("new.txt"), "{text}");
     assert!(text.contains(&format!("Its worktree {} stays", worktree.folder)), "{text}");

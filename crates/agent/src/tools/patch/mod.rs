@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     Access, Description, Effect, Location, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
+    limits::WRITE_TRIES,
 };
 use async_trait::async_trait;
 use parse::{Operation, ParseError};
@@ -92,11 +93,47 @@ impl Tool for ApplyPatch {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let plan = match self.plan.take() {
+        let approved = match self.plan.take() {
             Some(plan) => plan,
             None => self.decide(cx).await?,
         };
-        plan.still_fits(cx).await?;
+        let _claim = write_through::claim(cx, &approved.paths()).await?;
+        for _ in 0..WRITE_TRIES {
+            let plan = self.decide(cx).await?;
+            approved.expect_approved(cx, &plan)?;
+            match self.carry_out(cx, &plan).await {
+                Ok((text, shown)) => {
+                    let moved = if approved.moved(&plan) { write_through::MOVED } else { "" };
+                    let text = super::output::cap(text + moved, &cx.limits);
+                    return Ok(ToolOutput::shown(text, shown));
+                }
+                Err(Stopped::BeforeAnything) => {}
+                Err(Stopped::With(error)) => return Err(error),
+            }
+        }
+        Err(approved.paths().first().map_or(ToolError::Cancelled(None), write_through::keeps_changing))
+    }
+}
+
+/// The reason why a plan was not carried out to its end.
+enum Stopped {
+    /// Its first file changed at the moment of the write. Nothing was written.
+    BeforeAnything,
+    With(ToolError),
+}
+
+impl ApplyPatch {
+    fn paths(&self) -> impl Iterator<Item = &GivenPath> {
+        self.patch.iter().flatten().flat_map(Operation::paths)
+    }
+
+    async fn decide(&self, cx: &ToolContext) -> Result<Plan, ToolError> {
+        let operations = self.patch.as_ref().map_err(|error| ToolError::message(error.to_string()))?;
+        Plan::make(cx, operations).await
+    }
+
+    /// Carries out a plan, and returns the text for the model and the content for the user.
+    async fn carry_out(&self, cx: &ToolContext, plan: &Plan) -> Result<(String, Vec<ToolContent>), Stopped> {
         let mut done = Vec::new();
         let mut notes = String::new();
         let mut shown: Vec<_> = plan.gone().collect();
@@ -109,22 +146,13 @@ impl Tool for ApplyPatch {
                     }
                     done.push(step.change.name.as_str());
                 }
-                Err(error) => return Err(stopped(step, &done, error)),
+                Err(ToolError::System(SystemError::Changed(_))) if done.is_empty() => {
+                    return Err(Stopped::BeforeAnything);
+                }
+                Err(error) => return Err(Stopped::With(stopped(step, &done, error))),
             }
         }
-        let text = format!("{}{}{notes}", plan.summary(), plan.changed_note());
-        Ok(ToolOutput::shown(super::output::cap(text, &cx.limits), shown))
-    }
-}
-
-impl ApplyPatch {
-    fn paths(&self) -> impl Iterator<Item = &GivenPath> {
-        self.patch.iter().flatten().flat_map(Operation::paths)
-    }
-
-    async fn decide(&self, cx: &ToolContext) -> Result<Plan, ToolError> {
-        let operations = self.patch.as_ref().map_err(|error| ToolError::message(error.to_string()))?;
-        Plan::make(cx, operations).await
+        Ok((format!("{}{}{notes}", plan.summary(), plan.changed_note()), shown))
     }
 }
 
@@ -132,34 +160,30 @@ impl ApplyPatch {
 async fn carry_out(cx: &ToolContext, step: &Step, shown: &mut Vec<ToolContent>) -> Result<String, ToolError> {
     let change = &step.change;
     if step.removes {
-        remove(cx, &change.path).await?;
-        shown.push(write_through::diff(&change.path, change.before.clone(), None));
+        change.remove(cx).await?;
+        shown.push(write_through::diff(&change.path, change.now.text.clone(), None));
         return Ok(String::new());
     }
+    let mut is_new = false;
     if let Some(from) = &step.moved_from {
         // Rename the file on disk, if there is one, so that its mode and history are kept.
         if let Some(folder) = change.path.parent() {
             unless_cancelled(cx, cx.system.create_dir_all(&folder)).await??;
         }
+        write_through::expect_text(cx, from, step.was.as_deref()).await?;
         match unless_cancelled(cx, cx.system.rename(from, &change.path)).await? {
-            Ok(()) | Err(SystemError::NotFound(_)) => cx.session.files.forget(from),
+            Ok(()) => cx.session.files.forget(from),
+            // A buffer that was never saved has no file on disk to rename.
+            Err(SystemError::NotFound(_)) => {
+                cx.session.files.forget(from);
+                is_new = true;
+            }
             Err(error) => return Err(error.into()),
         }
     }
-    let written = change.write_over(cx, step.known_whole(), step.was.as_deref()).await?;
-    shown.push(write_through::diff(&change.path, change.before.clone(), Some(written.text)));
+    let written = change.write_over(cx, step.known_whole(), step.was.as_deref().filter(|_| !is_new)).await?;
+    shown.push(write_through::diff(&change.path, change.now.text.clone(), Some(written.text)));
     Ok(if written.note.is_empty() { String::new() } else { format!("\n{}:{}", change.name, written.note) })
-}
-
-async fn remove(cx: &ToolContext, path: &AbsPath) -> Result<(), ToolError> {
-    match unless_cancelled(cx, cx.system.remove(path)).await? {
-        // A buffer that was never saved has no file on disk to remove.
-        Ok(()) | Err(SystemError::NotFound(_)) => {
-            cx.session.files.forget(path);
-            Ok(())
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn stopped(step: &Step, done: &[&str], error: ToolError) -> ToolError {

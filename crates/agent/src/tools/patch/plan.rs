@@ -5,7 +5,7 @@ use super::{
     parse::{Hunk, Operation},
 };
 use crate::{
-    Freshness, ToolContent, ToolContext, ToolError,
+    Freshness, Standing, ToolContent, ToolContext, ToolError,
     tools::{
         edit, file_read,
         path::GivenPath,
@@ -66,18 +66,42 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Rejects the plan if a file changed while the user was asked for permission.
-    pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
-        for change in self.sources.iter().chain(self.steps.iter().map(|step| &step.change)) {
-            change.still_fits(cx).await?;
+    /// Returns the paths of all files that the plan touches.
+    pub(super) fn paths(&self) -> Vec<AbsPath> {
+        self.changes().map(|change| change.path.clone()).collect()
+    }
+
+    /// Rejects another plan for the same patch if it replaces other lines than this one, which the
+    /// user approved, if the user was asked.
+    pub(super) fn expect_approved(&self, cx: &ToolContext, other: &Self) -> Result<(), ToolError> {
+        for (approved, source) in self.sources.iter().zip(&other.sources) {
+            approved.expect_same_text(cx, source)?;
+        }
+        for (approved, step) in self.steps.iter().zip(&other.steps) {
+            match step.removes {
+                true => approved.change.expect_same_text(cx, &step.change)?,
+                false => approved.change.expect_approved(cx, &step.change)?,
+            }
         }
         Ok(())
+    }
+
+    /// Whether a file has another text than in another plan for the same patch.
+    pub(super) fn moved(&self, other: &Self) -> bool {
+        let text = |path: &AbsPath| {
+            other.changes().find(|change| change.path == *path).map(|change| &change.now.text)
+        };
+        self.changes().any(|change| text(&change.path) != Some(&change.now.text))
+    }
+
+    fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.sources.iter().chain(self.steps.iter().map(|step| &step.change))
     }
 
     /// Returns the changes as diffs for the user.
     pub(super) fn diffs(&self) -> Vec<ToolContent> {
         let diff = |step: &Step| match step.removes {
-            true => write_through::diff(&step.change.path, step.change.before.clone(), None),
+            true => write_through::diff(&step.change.path, step.change.now.text.clone(), None),
             false => step.change.diff(),
         };
         self.gone().chain(self.steps.iter().map(diff)).collect()
@@ -85,7 +109,7 @@ impl Plan {
 
     /// Returns the removals of renamed files from their old paths, as diffs for the user.
     pub(super) fn gone(&self) -> impl Iterator<Item = ToolContent> {
-        self.sources.iter().map(|source| write_through::diff(&source.path, source.before.clone(), None))
+        self.sources.iter().map(|source| write_through::diff(&source.path, source.now.text.clone(), None))
     }
 
     /// Returns `Patch applied: added 1 file(s), …`, followed by the names of the files, grouped by
@@ -123,17 +147,17 @@ impl Plan {
             // The patch puts a new file at the source path, which the rename must not move away.
             step.moved_from = step.moved_from.take().filter(|from| !kept.contains(from));
             if step.moved_from.is_none() {
-                step.was.clone_from(&step.change.before);
+                step.was.clone_from(&step.change.now.text);
             }
         }
         let renamed: Vec<AbsPath> = self.steps.iter().filter_map(|step| step.moved_from.clone()).collect();
         let steps = std::mem::take(&mut self.steps).into_iter();
         let (gone, steps): (Vec<_>, Vec<_>) = steps.partition(|step| {
-            step.removes && (step.change.before.is_none() || renamed.contains(&step.change.path))
+            step.removes && (step.change.now.text.is_none() || renamed.contains(&step.change.path))
         });
         self.steps = steps;
         self.sources =
-            gone.into_iter().map(|step| step.change).filter(|change| change.before.is_some()).collect();
+            gone.into_iter().map(|step| step.change).filter(|change| change.now.text.is_some()).collect();
     }
 
     fn done(&self) -> impl Iterator<Item = &(&'static str, Vec<String>)> {
@@ -161,7 +185,7 @@ impl Plan {
                 "{given} has changed since you last read it; read it again before you delete it"
             )));
         }
-        if step.change.unsaved && step.change.freshness != Freshness::Fresh {
+        if step.change.now.standing == Standing::Unsaved && step.change.freshness != Freshness::Fresh {
             return Err(refused(format!(
                 "the editor holds unsaved changes of {given} that you have not read; read it before you delete it"
             )));
@@ -212,11 +236,11 @@ impl Plan {
                 self.summary[UPDATED].1.push(given.to_string());
             }
             Some(to) => {
-                let from = step.moved_from.take().or_else(|| step.change.before.is_some().then_some(path));
+                let from = step.moved_from.take().or_else(|| step.change.now.text.is_some().then_some(path));
                 step.remove();
-                let was = step.change.before.clone().filter(|_| from.is_some());
+                let was = step.change.now.text.clone().filter(|_| from.is_some());
                 let target = self.step(cx, to).await?;
-                if target.exists || target.change.before.is_some() {
+                if target.exists || target.change.now.text.is_some() {
                     return Err(refused(format!("{to} exists already; {given} cannot be moved there")));
                 }
                 target.moved_from = from;
@@ -254,11 +278,10 @@ impl Plan {
             None => {
                 let name = given.to_string();
                 let now = write_through::text_now(cx, &path, &name).await?;
-                let (before, unsaved) = (now.text, now.unsaved);
-                let freshness = cx.session.files.freshness(&path, before.as_deref());
-                let (exists, after) = (before.is_some(), before.clone().unwrap_or_default());
-                let was = before.clone();
-                let change = Change { path, name, before, after, freshness, unsaved };
+                let was = now.text.clone();
+                let freshness = cx.session.files.freshness(&path, was.as_deref());
+                let (exists, after) = (was.is_some(), was.clone().unwrap_or_default());
+                let change = Change { path, name, now, after, freshness };
                 self.steps.push(Step { change, moved_from: None, was, removes: false, exists });
                 self.steps.len() - 1
             }

@@ -352,7 +352,8 @@ fn entries_of_page(
     shown
 }
 
-/// Returns the entries of the editor's text; `None` if the editor does not provide it.
+/// Returns the entries of the editor's text; `None` if the editor does not provide it, or the disk has
+/// the same text or a newer one.
 async fn held(
     cx: &ToolContext,
     searching: &Searching,
@@ -360,7 +361,8 @@ async fn held(
 ) -> Result<Option<Vec<Entry>>, ToolError> {
     let read = tokio::time::timeout(EDITOR_READ_WITHIN, cx.system.read_text(file, None));
     let read = unless_cancelled(cx, read).await?;
-    let text = read.ok().and_then(Result::ok);
+    // An old text that the editor still shows is not searched: the disk has a newer one.
+    let text = read.ok().and_then(Result::ok).filter(|text| !cx.session.files.is_common(file, text));
     Ok(text.map(|text| searching.entries(text.as_bytes())))
 }
 

@@ -375,7 +375,7 @@ async fn shows_a_diff_and_reports_what_the_editor_made_of_it() {
 }
 
 #[tokio::test]
-async fn refuses_what_changed_while_the_user_was_asked() {
+async fn only_what_was_approved_is_written() {
     for (tool, arguments) in [
         ("file_write", json!({"path": "f", "content": "mine\n"})),
         ("file_edit", json!({"path": "f", "old_string": "old", "new_string": "mine"})),
@@ -389,11 +389,20 @@ async fn refuses_what_changed_while_the_user_was_asked() {
         let mut call = tools.iter().find(|one| one.spec().name == tool).unwrap().parse(arguments).unwrap();
         call.prepare(&cx).await.unwrap();
         system.disk("f", "old\ntheirs\n");
-        let refused = call.run(&cx).await.unwrap_err().to_string();
-        assert!(
-            refused.starts_with("f changed while the user's approval was pending; nothing was written."),
-            "{refused}"
-        );
-        assert_eq!(system.seen("f").as_deref(), Some("old\ntheirs\n"));
+        let refused = "f changed while the user's approval was pending; nothing was written.";
+        match call.run(&cx).await {
+            // The approved lines are replaced, wherever they are now.
+            Ok(done) if tool == "file_edit" => {
+                assert!(done.result.text.contains("had changed since"), "{}", done.result.text);
+                assert_eq!(system.seen("f").as_deref(), Some("mine\ntheirs\n"));
+            }
+            Ok(done) => panic!("{tool}: {}", done.result.text),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.starts_with(refused) && error.contains("+theirs"), "{error}");
+                assert_eq!(tool, "file_write");
+                assert_eq!(system.seen("f").as_deref(), Some("old\ntheirs\n"));
+            }
+        }
     }
 }

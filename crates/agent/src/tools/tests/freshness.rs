@@ -265,8 +265,7 @@ fn buffer_of(system: &Memory) -> Option<String> {
     system.world().buffers.get(&path("f")).cloned()
 }
 
-/// A command changed a file and the editor still shows the old text: the model learns of the change
-/// before it can overwrite it.
+/// A command changed a file and the editor still shows the old text: the file on disk counts.
 #[tokio::test]
 async fn a_command_that_changed_a_file_behind_the_editor_is_not_undone() {
     let system = Memory::default();
@@ -276,12 +275,32 @@ async fn a_command_that_changed_a_file_behind_the_editor_is_not_undone() {
     text(&cx, "file_read", json!({"path": "f"})).await;
     system.disk("f", "old\nby a command\n");
     let edit = json!({"path": "f", "old_string": "old", "new_string": "new"});
-    let refused = text(&cx, "file_edit", edit.clone()).await;
-    assert!(refused.starts_with("! f was changed or removed on disk (by a command, say)"), "{refused}");
-    let read = text(&cx, "file_read", json!({"path": "f"})).await;
-    assert!(read.contains("is not what the editor shows here"), "{read}");
+    for _ in 0..2 {
+        let read = text(&cx, "file_read", json!({"path": "f"})).await;
+        assert!(read.contains("by a command") && read.contains("still shows an older text"), "{read}");
+    }
+    assert!(text(&cx, "grep", json!({"pattern": "command"})).await.starts_with("f:2:by a command"));
+    system.world().scripts.push_back(crate::tools::testing::Script::default());
+    let ran = text(&cx, "bash", json!({"command": "true"})).await;
+    assert!(!ran.contains("unsaved changes"), "{ran}");
     let edited = text(&cx, "file_edit", edit).await;
-    assert!(edited.starts_with("Edited f"), "once told, it may decide: {edited}");
+    assert!(edited.starts_with("Edited f") && edited.contains("made in the text on disk"), "{edited}");
+    assert_eq!(buffer_of(&system).as_deref(), Some("new\nby a command\n"));
+
+    // The user has typed as well: neither text is taken until there is one again.
+    system.disk("h", "old\n").buffer("h", "old\n");
+    text(&cx, "file_read", json!({"path": "h"})).await;
+    system.disk("h", "old\nby a command\n").buffer("h", "old\ntyped\n");
+    for _ in 0..2 {
+        let read = text(&cx, "file_read", json!({"path": "h"})).await;
+        assert!(read.contains("typed") && read.contains("in a different way"), "{read}");
+        let edit = json!({"path": "h", "old_string": "old", "new_string": "new"});
+        let refused = text(&cx, "file_edit", edit).await;
+        assert!(
+            refused.starts_with("! h was changed on disk (by a command, say) and in the editor"),
+            "{refused}"
+        );
+    }
 
     // The editor reloaded the file, so the edit is allowed.
     system.disk("g", "old\n").buffer("g", "old\n");

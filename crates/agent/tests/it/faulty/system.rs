@@ -46,7 +46,7 @@ failing! {
     read(path: &AbsPath) -> Vec<u8>;
     read_text(path: &AbsPath, range: Option<TextRange>) -> String;
     write(path: &AbsPath, bytes: &[u8]) -> ();
-    write_text(path: &AbsPath, text: &str) -> ();
+    replace_text(path: &AbsPath, was: Option<&str>, text: &str) -> ();
     metadata(path: &AbsPath) -> Metadata;
     read_dir(path: &AbsPath) -> Vec<Entry>;
     create_dir_all(path: &AbsPath) -> ();

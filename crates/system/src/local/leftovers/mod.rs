@@ -160,9 +160,14 @@ impl Drop for Notes {
 
 /// Returns the directory for notes and sockets.
 fn run_directory() -> io::Result<AbsPath> {
+    Ok(user_directory()?.join("run"))
+}
+
+/// Returns the directory for what this user's processes keep while they run.
+pub(super) fn user_directory() -> io::Result<AbsPath> {
     let base = AbsPath::from_os(&fs::canonicalize("/var/tmp")?).map_err(io::Error::other)?;
     let user = rustix::process::geteuid().as_raw();
-    Ok(base.join(format!("tiller-{user}/run")))
+    Ok(base.join(format!("tiller-{user}")))
 }
 
 /// Returns random bits as hexadecimal digits.

@@ -2,7 +2,7 @@
 
 use super::{
     IdeTool,
-    write::{diff, is_damaged, is_missing, not_decodable},
+    write::{changed_meanwhile, diff, is_damaged, is_missing, not_decodable},
 };
 use agent::{
     Access, AnyCall, Description, Freshness, Location, ToolContent, ToolContext, ToolError, ToolKind,
@@ -89,18 +89,12 @@ impl AnyCall for EditFile {
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         self.tool.check_available()?;
         let name = &self.edit.path;
-        let decided = match self.decided.take() {
-            Some(decided) if !cx.call.asked => decided,
-            prepared => {
-                let now = self.plan_edit(cx).await?;
-                if prepared.is_some_and(|prepared| prepared.before != now.before) {
-                    return Err(ToolError::message(format!(
-                        "{name} changed while the user's approval was pending; nothing was written. Read it again with ide_read_file."
-                    )));
-                }
-                now
-            }
-        };
+        let _claim = self.tool.claim(cx, name).await?;
+        let decided = self.plan_edit(cx).await?;
+        let moved = self.decided.take().is_some_and(|prepared| prepared.before != decided.before);
+        if moved && cx.call.asked {
+            return Err(changed_meanwhile(name));
+        }
         let written = self.tool.write(cx, name, Some(&decided.before), &decided.after).await?;
         let path = cx.cwd.join(name);
         let changed = match decided.known {
@@ -114,6 +108,9 @@ impl AnyCall for EditFile {
                     Freshness::Changed => {
                         "\nThe file had changed since you last read it; the edit was made in its current text. Read it again with ide_read_file before you \
                          rely on the rest of it."
+                    }
+                    _ if moved => {
+                        "\nThe file changed while this edit was on its way; it was made in the new text."
                     }
                     _ => "",
                 }

@@ -6,7 +6,7 @@ use agent::{
     Diff, ToolContent, ToolContext, ToolError,
     tools::{self, ReadBack},
 };
-use system::{AbsPath, SystemError};
+use system::{AbsPath, Claim, SystemError};
 
 /// The result of a write.
 pub(super) struct WriteResult {
@@ -17,7 +17,13 @@ pub(super) struct WriteResult {
 }
 
 impl IdeTool {
-    /// Writes a text, and if possible reads it back to verify that the editor accepted it.
+    /// Waits until no other call changes a file of the editor's machine, and keeps others waiting.
+    pub(super) async fn claim(&self, cx: &ToolContext, name: &str) -> Result<Claim, ToolError> {
+        let claim = Claim::in_process(vec![cx.cwd.join(name)]);
+        cx.cancel.run_until_cancelled(claim).await.ok_or(ToolError::Cancelled(None))
+    }
+
+    /// Writes a text right after `before` was read, and if possible reads it back to verify that the editor accepted it.
     pub(super) async fn write(
         &self,
         cx: &ToolContext,
@@ -67,6 +73,13 @@ pub(super) fn diff(cwd: &AbsPath, name: &str, old_text: Option<String>, new_text
 /// The disk, which would show it for certain, is on another machine.
 pub(super) fn is_damaged(text: &str) -> bool {
     file_form::is_suspicious(text)
+}
+
+/// Returns the error for a file that is not the one that was to be changed any more.
+pub(super) fn changed_meanwhile(name: &str) -> ToolError {
+    ToolError::message(format!(
+        "{name} changed while this call was on its way; nothing was written. Read it again with ide_read_file."
+    ))
 }
 
 pub(super) fn not_decodable(name: &str) -> ToolError {

@@ -2,7 +2,7 @@
 
 use super::{
     IdeTool,
-    write::{diff, is_damaged, is_missing, not_decodable},
+    write::{changed_meanwhile, diff, is_damaged, is_missing, not_decodable},
 };
 use agent::{
     Access, AnyCall, Description, Freshness, Location, ToolContent, ToolContext, ToolError, ToolKind,
@@ -87,18 +87,11 @@ impl AnyCall for WriteFile {
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         self.tool.check_available()?;
         let name = &self.write.path;
-        let before = match self.before.take() {
-            Some(before) if !cx.call.asked => before,
-            prepared => {
-                let now = self.read_old_text(cx).await?;
-                if prepared.is_some_and(|prepared| prepared != now) {
-                    return Err(ToolError::message(format!(
-                        "{name} changed while the user's approval was pending; nothing was written. Read it again with ide_read_file."
-                    )));
-                }
-                now
-            }
-        };
+        let _claim = self.tool.claim(cx, name).await?;
+        let before = self.read_old_text(cx).await?;
+        if self.before.take().is_some_and(|prepared| prepared != before) {
+            return Err(changed_meanwhile(name));
+        }
         let path = cx.cwd.join(name);
         let written = self.tool.write(cx, name, before.as_deref(), &self.write.content).await?;
         self.tool.seen.saw(&path, &written.text);

@@ -13,7 +13,7 @@ async fn edit(stage: &Stage, file: &str, old: &str, new: &str) -> Result<(), Sys
     let file = path(file);
     let text = stage.system.read_text(&file, None).await?;
     assert!(!text.starts_with('\u{feff}'), "the mark is no part of the text");
-    stage.system.write_text(&file, &text.replace(old, new)).await
+    stage.system.replace_text(&file, Some(&text), &text.replace(old, new)).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -38,11 +38,15 @@ async fn byte_order_mark_and_line_endings_survive_any_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_ordinary_file_takes_one_request_per_read_and_write() {
+async fn an_ordinary_file_is_compared_and_written_once() {
     for decoding in [Decoding::Proper, Decoding::Raw, Decoding::Plain] {
         let stage = stage_over(over_files(decoding), |disk| disk.add_file("/w/a", "one\nü\n")).await;
         edit(&stage, "/w/a", "one", "1").await.unwrap();
-        assert_eq!(stage.editor().methods(), ["fs/read_text_file", "fs/write_text_file"], "{decoding:?}");
+        assert_eq!(
+            stage.editor().methods(),
+            ["fs/read_text_file", "fs/read_text_file", "fs/write_text_file"],
+            "{decoding:?}"
+        );
     }
 }
 
@@ -85,7 +89,7 @@ async fn files_that_are_not_text_are_refused_as_locally() {
 async fn a_write_under_review_is_awaited_without_a_timeout() {
     let review = Fault::Late(Duration::from_secs(3 * 60 * 60));
     let stage = stage(EditorScript::full().fault("fs/write_text_file", review)).await;
-    stage.system.write_text(&path("/w/a"), "text").await.unwrap();
+    stage.system.replace_text(&path("/w/a"), None, "text").await.unwrap();
     assert_eq!(stage.editor().text_of("/w/a").as_deref(), Some("text"));
 }
 
@@ -93,7 +97,7 @@ async fn a_write_under_review_is_awaited_without_a_timeout() {
 async fn an_abandoned_write_cancels_its_request() {
     let stage = stage(EditorScript::full().fault("fs/write_text_file", Fault::Silence)).await;
     let file = path("/w/a");
-    let write = stage.system.write_text(&file, "text");
+    let write = stage.system.replace_text(&file, None, "text");
     tokio::time::timeout(Duration::from_secs(60), write).await.unwrap_err();
     stage.editor().until(|editor| editor.methods().contains(&"$/cancel_request".to_owned())).await;
 }
@@ -111,7 +115,9 @@ async fn only_unknown_methods_fall_back_to_the_local_system() {
             for _ in 0..2 {
                 let error = match method {
                     "terminal/create" => stage.system.spawn(command("x")).await.err().map(|e| e.to_string()),
-                    _ => stage.system.write_text(&path("/w/a"), "x").await.err().map(|e| e.to_string()),
+                    _ => {
+                        stage.system.replace_text(&path("/w/a"), None, "x").await.err().map(|e| e.to_string())
+                    }
                 };
                 assert!(error.is_some_and(|error| error.contains("the user said no")), "{method} {code}");
             }
