@@ -78,7 +78,7 @@ pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use event::{
     ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd, UsageUpdate,
 };
-pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
+pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp};
 pub use files::outputs::Outputs;
 pub use files::readable::ReadableDirectories;
 pub use files::repository::repository;

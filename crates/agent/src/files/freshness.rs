@@ -1,9 +1,9 @@
 //! Tracks which file contents the model has seen, so that no edit is lost between the editor, the
 //! disk and the model.
 
-use crate::files::recent::Recent;
+use crate::files::{editor::EditorFiles, recent::Recent};
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
 use system::{AbsPath, Metadata, TextRange};
@@ -12,15 +12,12 @@ use system::{AbsPath, Metadata, TextRange};
 #[derive(Debug, Default)]
 pub struct FileTracker {
     seen: Mutex<Recent<Seen>>,
-    /// What the editor and the disk had when they were last compared.
-    compared: Mutex<Recent<Compared>>,
     /// The file on disk when its text last equalled the editor's.
     in_step: Mutex<Recent<Stamp>>,
     /// The editor's text after the last write to it.
     held: Mutex<Recent<Fingerprint>>,
-    /// The disk's content when a text was written through an editor that had not saved it by the
-    /// last check.
-    not_saved: Mutex<Recent<Option<Fingerprint>>>,
+    /// What the sessions of the process know of editors' texts and files on disk.
+    editor: Arc<EditorFiles>,
 }
 
 /// The state of a file on disk, as far as its metadata shows it.
@@ -34,29 +31,6 @@ impl From<Metadata> for Stamp {
     fn from(metadata: Metadata) -> Self {
         Self { size: metadata.size, modified: metadata.modified }
     }
-}
-
-/// The relation of the editor's text to the file on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// Both have the same text.
-    Same,
-    /// The editor has changes that are not on disk, or a file that is not on disk.
-    Unsaved,
-    /// The editor still shows the text that it had in common with the disk, and the file on disk was
-    /// changed or removed since.
-    Stale,
-    /// Both have changed since they had the same text, in different ways.
-    Conflict,
-}
-
-/// What is known of the editor's text and the disk's from earlier comparisons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compared {
-    /// Both had this text.
-    Same(Fingerprint),
-    /// They have differed since they were first compared, when the disk had this content.
-    Different(Option<Fingerprint>),
 }
 
 /// The parts of a file that the model has seen.
@@ -102,6 +76,16 @@ impl Fingerprint {
 }
 
 impl FileTracker {
+    /// Creates a record for one session.
+    pub(crate) fn new(editor: Arc<EditorFiles>) -> Self {
+        Self { editor, ..Self::default() }
+    }
+
+    /// Returns what is known of the editor's texts.
+    pub(crate) fn editor(&self) -> &EditorFiles {
+        &self.editor
+    }
+
     /// Records that the model has seen or written a whole file.
     pub fn saw(&self, path: &AbsPath, text: &str) {
         let seen = Seen { whole: Some(Fingerprint::of(text)), parts: Vec::new() };
@@ -134,9 +118,8 @@ impl FileTracker {
 
     /// Forgets a file that the agent removed.
     pub fn forget(&self, path: &AbsPath) {
-        locked(&self.not_saved).remove(path);
+        self.editor.forget(path);
         locked(&self.held).remove(path);
-        locked(&self.compared).remove(path);
         self.lock().remove(path);
     }
 
@@ -144,27 +127,6 @@ impl FileTracker {
     /// exist).
     pub fn freshness(&self, path: &AbsPath, current: Option<&str>) -> Freshness {
         decide(self.lock().get(path), current)
-    }
-
-    /// Compares the editor's text with the disk's (`None`: no such file), and records what later
-    /// comparisons need. Two texts that differ stay different until they are the same again.
-    pub fn compare(&self, path: &AbsPath, held: &str, on_disk: Option<&str>) -> Standing {
-        let (held, on_disk) = (Fingerprint::of(held), on_disk.map(Fingerprint::of));
-        let mut compared = locked(&self.compared);
-        let known = compared.get(path).copied();
-        let standing = standing(known, held, on_disk);
-        match (standing, known) {
-            (Standing::Same, _) => compared.insert(path.clone(), Compared::Same(held)),
-            (_, None) => compared.insert(path.clone(), Compared::Different(on_disk)),
-            _ => {}
-        }
-        standing
-    }
-
-    /// Whether a text is the one that the editor and the disk last had in common. If the editor still
-    /// has it, the disk's text is the same or a newer one.
-    pub(crate) fn is_common(&self, path: &AbsPath, text: &str) -> bool {
-        locked(&self.compared).get(path).copied() == Some(Compared::Same(Fingerprint::of(text)))
     }
 
     /// Records that the editor and the disk have the same text, as far as known, for as long as the
@@ -196,34 +158,6 @@ impl FileTracker {
         matches!(self.freshness(path, Some(disk)), Freshness::Fresh | Freshness::Partial)
     }
 
-    /// Records a write through an editor that cannot be read. `disk` is the disk's content before
-    /// the write if the disk still has it (the write is not saved), otherwise `None` (it is saved).
-    pub(crate) fn written_blindly(&self, path: &AbsPath, disk: Option<Option<Fingerprint>>) {
-        match disk {
-            Some(disk) => locked(&self.not_saved).insert(path.clone(), disk),
-            None => locked(&self.not_saved).remove(path),
-        }
-    }
-
-    /// Returns the files that were written through an editor and not saved by the last check,
-    /// sorted.
-    pub(crate) fn not_saved(&self) -> Vec<AbsPath> {
-        let mut paths: Vec<_> = locked(&self.not_saved).paths().cloned().collect();
-        paths.sort();
-        paths
-    }
-
-    /// Whether the disk still has the content from before the file was written through the editor.
-    /// Once it does not, the file counts as saved.
-    pub(crate) fn awaits_save(&self, path: &AbsPath, disk: Option<Fingerprint>) -> bool {
-        let mut not_saved = locked(&self.not_saved);
-        let awaits = not_saved.get(path) == Some(&disk);
-        if !awaits {
-            not_saved.remove(path);
-        }
-        awaits
-    }
-
     /// Returns every file that the session has read, written or named, sorted.
     pub fn paths(&self) -> Vec<AbsPath> {
         let mut paths: Vec<_> = self.lock().paths().cloned().collect();
@@ -236,7 +170,7 @@ impl FileTracker {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -257,19 +191,6 @@ pub(crate) fn decide(seen: Option<&Seen>, current: Option<&str>) -> Freshness {
         (None, true) => Freshness::Unseen,
         (None, false) => Freshness::Partial,
         (Some(_), _) => Freshness::Changed,
-    }
-}
-
-/// Returns the relation of the editor's text to the disk's; a pure function. `known` is from earlier
-/// comparisons.
-pub(crate) fn standing(known: Option<Compared>, held: Fingerprint, on_disk: Option<Fingerprint>) -> Standing {
-    match known {
-        _ if on_disk == Some(held) => Standing::Same,
-        Some(Compared::Same(common)) if held == common => Standing::Stale,
-        Some(Compared::Same(common)) if on_disk == Some(common) => Standing::Unsaved,
-        Some(Compared::Different(then)) if on_disk == then => Standing::Unsaved,
-        Some(_) => Standing::Conflict,
-        None => Standing::Unsaved,
     }
 }
 
@@ -328,39 +249,6 @@ mod tests {
         assert_eq!(files.paths(), std::slice::from_ref(&path));
         files.forget(&path);
         assert_eq!(files.freshness(&path, Some("a")), Freshness::Unseen);
-    }
-
-    /// The eight cases of `docs/delegation.md`: known or not, the editor's text moved or not, the
-    /// disk's text moved or not.
-    #[test]
-    fn the_editor_and_the_disk() {
-        let path = AbsPath::new("/w/a").unwrap();
-        for (held, on_disk, known, unknown) in [
-            ("a", Some("a"), Standing::Same, Standing::Same),
-            ("a", Some("a\r\n"), Standing::Same, Standing::Same),
-            ("typed", Some("a"), Standing::Unsaved, Standing::Unsaved),
-            ("a", Some("moved"), Standing::Stale, Standing::Conflict),
-            ("a", None, Standing::Stale, Standing::Conflict),
-            ("typed", Some("moved"), Standing::Conflict, Standing::Conflict),
-            ("typed", None, Standing::Conflict, Standing::Conflict),
-            ("both", Some("both"), Standing::Same, Standing::Same),
-        ] {
-            let case = format!("{held} {on_disk:?}");
-            let files = FileTracker::default();
-            assert_eq!(files.compare(&path, "a", Some("a")), Standing::Same);
-            for _ in 0..2 {
-                assert_eq!(files.compare(&path, held, on_disk), known, "{case}, again");
-            }
-            let files = FileTracker::default();
-            assert_eq!(files.compare(&path, "its own", Some("a")), Standing::Unsaved);
-            for _ in 0..2 {
-                assert_eq!(files.compare(&path, held, on_disk), unknown, "{case}, never the same");
-            }
-        }
-        let files = FileTracker::default();
-        for _ in 0..2 {
-            assert_eq!(files.compare(&path, "not on disk", None), Standing::Unsaved);
-        }
     }
 
     #[test]

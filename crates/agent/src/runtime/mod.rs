@@ -17,6 +17,7 @@ use crate::{
     client::display,
     client::pages::EventPages,
     event::prefix::SharedPrefixes,
+    files::editor::EditorFiles,
     history::death,
     history::glance::glance,
     history::memory::IdleSessions,
@@ -53,6 +54,8 @@ pub struct Runtime {
     /// Held while a stored session is opened, changed or removed.
     locks: SessionLocks,
     prefixes: Arc<SharedPrefixes>,
+    /// What is known of editors' texts, from all sessions.
+    editor_files: Arc<EditorFiles>,
     /// The slots of running subagents.
     slots: Arc<Slots>,
     /// Decides what sessions may begin; `None` lets everything begin.
@@ -122,6 +125,7 @@ impl Runtime {
             kept_shells: Arc::default(),
             locks: SessionLocks::default(),
             prefixes: Arc::default(),
+            editor_files: Arc::default(),
             slots: Arc::default(),
         })
     }

@@ -7,7 +7,7 @@ use super::{
     task::SessionTask,
 };
 use crate::{
-    ClientServer, Place, SessionResources, SessionScope, SessionState, Shells, SubagentAccess, Surface,
+    ClientServer, FileTracker, Place, SessionResources, SessionScope, SessionState, Shells, SubagentAccess, Surface,
     client::watchers::Watchers,
     gate::Gate,
     history::memory::Memory,
@@ -117,6 +117,7 @@ impl Runtime {
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
         let models_of = SessionModels::new(models.clone());
         let resources = SessionResources {
+            files: Arc::new(FileTracker::new(self.editor_files.clone())),
             shells: Arc::new(Shells::of(id.clone(), self.kept_shells.clone())),
             subagents: SubagentAccess(Some(node.clone())),
             ..SessionResources::default()

@@ -9,8 +9,8 @@ use super::{
     write_through,
 };
 use crate::{
-    Access, Description, Effect, Location, Standing, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
-    files::freshness,
+    Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
+    files::{editor::Standing, freshness},
     limits::{COMPARED_BYTES, NEAR_NAMES, READ_AHEAD_LINES, READ_LINE_CHARS, READ_LINES, READ_LINES_MAX},
     text::cut,
 };
@@ -123,10 +123,10 @@ impl FileRead {
         let held = match is_whole {
             true => Some(text.clone()),
             // The rest of a long file is read only if it may tell something.
-            false if cx.session.files.is_common(path, &on_disk) => None,
+            false if cx.session.files.editor().is_common(path, &on_disk) => None,
             false => cx.system.read_text(path, None).await.ok(),
         };
-        match held.map(|held| cx.session.files.compare(path, &held, Some(&on_disk))) {
+        match held.map(|held| cx.session.files.editor().compare(path, &held, Some(&on_disk))) {
             Some(Standing::Stale) => (
                 freshness::lines(&on_disk, range).to_owned(),
                 "\n[the editor still shows an older text of this file; this is the text on disk]",

@@ -3,7 +3,8 @@
 
 use super::{cancel::unless_cancelled, path};
 use crate::{
-    Fingerprint, Stamp, Standing, ToolContext, ToolError,
+    Fingerprint, Stamp, ToolContext, ToolError,
+    files::editor::Standing,
     limits::{EDITOR_READS, UNSAVED_FILES, UNSAVED_WITHIN},
 };
 use futures::{StreamExt, stream};
@@ -16,7 +17,11 @@ pub(super) async fn unsaved(cx: &ToolContext) -> Result<Vec<String>, ToolError> 
     let routes = cx.system.routes();
     let paths = match (routes.read_text, routes.write_text) {
         (Route::Client, _) => cx.session.files.paths(),
-        (_, Route::Client) => cx.session.files.not_saved(),
+        (_, Route::Client) => {
+            let mut paths = cx.session.files.paths();
+            paths.retain(|path| cx.session.files.editor().is_not_saved(path));
+            paths
+        }
         _ => return Ok(Vec::new()),
     };
     if paths.is_empty() {
@@ -57,7 +62,7 @@ async fn is_unsaved(cx: &ToolContext, path: AbsPath, now: Option<Stamp>) -> Opti
     let text = cx.system.read_text_on_disk(&path).await.ok()?;
     let disk = text.as_deref().map(Fingerprint::of);
     if cx.system.routes().read_text != Route::Client {
-        let unsaved = cx.session.files.awaits_save(&path, disk);
+        let unsaved = cx.session.files.editor().awaits_save(&path, disk);
         return unsaved.then_some(path);
     }
     let held = match &text {
@@ -68,7 +73,7 @@ async fn is_unsaved(cx: &ToolContext, path: AbsPath, now: Option<Stamp>) -> Opti
         }
         _ => cx.system.read_text(&path, None).await.ok()?,
     };
-    match cx.session.files.compare(&path, &held, text.as_deref()) {
+    match cx.session.files.editor().compare(&path, &held, text.as_deref()) {
         Standing::Same => cx.session.files.in_step(&path, now),
         // A command sees the newer text.
         Standing::Stale => {}

@@ -6,7 +6,8 @@ use super::{
     read_back::{self, ReadBack},
 };
 use crate::{
-    Diff, Fingerprint, Freshness, Standing, ToolContent, ToolContext, ToolError,
+    Diff, Fingerprint, Freshness, ToolContent, ToolContext, ToolError,
+    files::editor::Standing,
     limits::{REFORMAT_LINES, TAKEN_WITHIN, WRITE_TRIES},
     text::cut,
 };
@@ -140,9 +141,12 @@ async fn since(cx: &ToolContext, first: Option<&Change>, error: ToolError) -> To
 }
 
 impl Now {
-    /// Whether the disk still has the text that the editor was compared with. Where only one of them
-    /// counts, the write itself compares.
+    /// Whether the disk still has the text that the editor was compared with, as far as the write
+    /// itself does not compare.
     async fn is_current(&self, cx: &ToolContext, path: &AbsPath) -> Result<bool, ToolError> {
+        if writes_blindly(cx) {
+            return Ok(!cx.session.files.editor().is_not_saved(path));
+        }
         if cx.system.routes().read_text != Route::Client {
             return Ok(true);
         }
@@ -231,7 +235,7 @@ impl Change {
         let taken = self.read_back(cx, was).await?;
         if writes_blindly(cx) {
             let before = || was.map(Fingerprint::of);
-            cx.session.files.written_blindly(&self.path, (taken == ReadBack::Unchanged).then(before));
+            cx.session.files.editor().written_blindly(&self.path, (taken == ReadBack::Unchanged).then(before));
         }
         let (text, note, is_known) = match taken {
             ReadBack::Holds(text) => {
@@ -249,7 +253,7 @@ impl Change {
         if cx.system.routes().read_text == Route::Client
             && let Ok(on_disk) = cx.system.read_text_on_disk(&self.path).await
         {
-            cx.session.files.compare(&self.path, &text, on_disk.as_deref());
+            cx.session.files.editor().compare(&self.path, &text, on_disk.as_deref());
         }
         cx.session.files.holds(&self.path, &text);
         match whole && is_known {
@@ -404,6 +408,13 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     let Some(DiskSnapshot { text: on_disk, encoding, .. }) =
         disk.filter(|_| routes.read_text == Route::Client)
     else {
+        let print = held.as_deref().map(Fingerprint::of);
+        if writes_blindly(cx) && cx.session.files.editor().awaits_save(path, print) {
+            return Err(ToolError::message(format!(
+                "{name} was written through the editor, which has not saved it and cannot be read; nothing was written. Ask the user to save the file, \
+                 read it again with file_read, then try again."
+            )));
+        }
         return Ok(only(held));
     };
     // An editor may not know a file that exists on disk, and its text may be out of date.
@@ -417,7 +428,7 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     };
     let print = on_disk.as_deref().map(Fingerprint::of);
     let Some(held) = held else { return Ok(Now { on_disk: print, ..only(on_disk) }) };
-    let standing = cx.session.files.compare(path, &held, on_disk.as_deref());
+    let standing = cx.session.files.editor().compare(path, &held, on_disk.as_deref());
     let is_written_by_client = routes.write_text == Route::Client;
     // A client that decodes such bytes as UTF-8 would write its decoded version.
     if is_written_by_client && standing != Standing::Same && encoding != TextEncoding::Utf8 {

@@ -5,7 +5,8 @@ use super::{
     parse::{Hunk, Operation},
 };
 use crate::{
-    Freshness, Standing, ToolContent, ToolContext, ToolError,
+    Freshness, ToolContent, ToolContext, ToolError,
+    files::editor::Standing,
     tools::{
         edit, file_read,
         path::GivenPath,

@@ -362,7 +362,7 @@ async fn held(
     let read = tokio::time::timeout(EDITOR_READ_WITHIN, cx.system.read_text(file, None));
     let read = unless_cancelled(cx, read).await?;
     // An old text that the editor still shows is not searched: the disk has a newer one.
-    let text = read.ok().and_then(Result::ok).filter(|text| !cx.session.files.is_common(file, text));
+    let text = read.ok().and_then(Result::ok).filter(|text| !cx.session.files.editor().is_common(file, text));
     Ok(text.map(|text| searching.entries(text.as_bytes())))
 }
 

@@ -319,7 +319,7 @@ async fn a_write_that_the_editor_has_not_saved_is_not_edited_away() {
     text(&cx, "file_read", json!({"path": "f"})).await;
     text(&cx, "file_edit", json!({"path": "f", "old_string": "one", "new_string": "1"})).await;
     let refused = text(&cx, "file_edit", json!({"path": "f", "old_string": "two", "new_string": "2"})).await;
-    assert!(refused.starts_with("! f on disk is not what you last read or wrote"), "{refused}");
+    assert!(refused.starts_with("! f was written through the editor, which has not saved it"), "{refused}");
     assert_eq!(system.seen("f").as_deref(), Some("1\ntwo\n"));
 }
 

@@ -5,6 +5,7 @@ mod delegated;
 mod edits;
 mod files;
 mod freshness;
+mod interleaving;
 mod memories;
 mod patch;
 mod search;
