@@ -7,7 +7,7 @@
 use super::{leftovers, private_directory};
 use crate::{
     AbsPath, SystemError,
-    limits::{CLAIM_PAUSE, CLAIM_PAUSE_MAX, CLAIM_WAIT},
+    limits::{CLAIM_PAUSE, CLAIM_PAUSE_MAX, CLAIM_WAIT, MOMENT_PAUSE, MOMENT_WAIT},
 };
 use std::{
     fs::{File, TryLockError},
@@ -38,13 +38,10 @@ impl Drop for PathLock {
 /// # Errors
 /// [`SystemError::Busy`] if another process holds a lock for too long.
 pub(super) async fn lock_all(files: &[AbsPath]) -> Result<Vec<PathLock>, SystemError> {
-    let directory = match leftovers::user_directory().map(|user| user.join("locks")) {
+    let directory = match directory() {
         Ok(directory) => directory,
         Err(error) => return Ok(unlocked(&error)),
     };
-    if let Err(error) = private_directory::create(&directory) {
-        return Ok(unlocked(&error));
-    }
     let mut names: Vec<_> = files.iter().map(|file| (directory.join(name(file)), file)).collect();
     names.sort();
     names.dedup_by(|a, b| a.0 == b.0);
@@ -56,6 +53,39 @@ pub(super) async fn lock_all(files: &[AbsPath]) -> Result<Vec<PathLock>, SystemE
         }
     }
     Ok(locks)
+}
+
+/// Locks a file, given by its resolved path, for the moment between the comparison of its content and
+/// its replacement. Blocks. Returns `None` where locks are not available.
+///
+/// # Errors
+/// [`SystemError::Busy`] if another process holds the lock for too long, which only one that was
+/// stopped does.
+pub(super) fn lock_moment(file: &AbsPath) -> Result<Option<PathLock>, SystemError> {
+    let locked = directory().and_then(|directory| {
+        let path = directory.join(format!("{}-moment", name(file)));
+        let began = std::time::Instant::now();
+        loop {
+            match try_lock(&path)? {
+                None if began.elapsed() < MOMENT_WAIT => std::thread::sleep(MOMENT_PAUSE),
+                found => return Ok(found),
+            }
+        }
+    });
+    match locked {
+        Ok(None) => Err(SystemError::Busy(file.clone())),
+        Ok(lock) => Ok(lock),
+        Err(error) => {
+            unlocked(&error);
+            Ok(None)
+        }
+    }
+}
+
+fn directory() -> io::Result<AbsPath> {
+    let directory = leftovers::user_directory()?.join("locks");
+    private_directory::create(&directory)?;
+    Ok(directory)
 }
 
 fn unlocked(error: &io::Error) -> Vec<PathLock> {

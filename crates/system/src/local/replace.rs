@@ -3,6 +3,7 @@
 use super::entry::{EntryHandle, EntryMetadata, Pinned};
 use super::files::{rename_to_free_name, resolve};
 use super::leftovers::Leftovers;
+use super::locks::{PathLock, lock_moment};
 use crate::limits::{MAX_READ_BYTES, TEMPORARY_TRIES, XATTR_BYTES};
 use crate::text::{self, encode};
 use crate::{AbsPath, SystemError};
@@ -110,6 +111,14 @@ fn content(entry: &EntryHandle) -> Result<Vec<u8>, SystemError> {
 }
 
 impl Over<'_> {
+    /// Keeps other processes from replacing the file between the comparison and the write.
+    fn lock(self, entry: &EntryHandle) -> Result<Option<PathLock>, SystemError> {
+        match self {
+            Self::Content(_) => lock_moment(&entry.path),
+            Self::Anything => Ok(None),
+        }
+    }
+
     /// Fails if the file has another content by now.
     fn check(self, entry: &EntryHandle) -> Result<(), SystemError> {
         let Self::Content(Some(expected)) = self else { return Ok(()) };
@@ -188,6 +197,7 @@ fn replace_by_rename(
         keep_attributes(entry, &file, found).map_err(fail)?;
     }
     file.sync_data().map_err(fail)?;
+    let _lock = over.lock(entry)?;
     over.check(entry)?;
     let directory = &entry.directory;
     match over {
@@ -274,6 +284,7 @@ fn overwrite_in_place(entry: &EntryHandle, bytes: &[u8], over: Over<'_>) -> Resu
     if size > MAX_READ_BYTES {
         return Err(SystemError::TooLarge { path: entry.path.clone(), size, limit: MAX_READ_BYTES });
     }
+    let _lock = over.lock(entry)?;
     let mut before = Vec::new();
     file.read_to_end(&mut before).map_err(fail)?;
     if matches!(over, Over::Content(expected) if expected != Some(before.as_slice())) {

@@ -11,3 +11,4 @@ mod litter;
 mod names;
 mod sandbox;
 mod wall;
+mod writers;
