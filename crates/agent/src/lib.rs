@@ -78,10 +78,13 @@ pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use event::{
     ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd, UsageUpdate,
 };
-pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp};
 pub use files::outputs::Outputs;
 pub use files::readable::ReadableDirectories;
 pub use files::repository::repository;
+pub use files::{
+    fingerprint::Fingerprint,
+    freshness::{FileTracker, Freshness, Seen, Stamp},
+};
 pub use gate::direct_caller::{DirectCaller, Refusal};
 pub use gate::explain::{ExplainedAs, Step, explain, explained_as};
 pub use goal::{GoalChange, GoalError};

@@ -337,7 +337,8 @@ pub(crate) const NEAREST_SHOWN: usize = 12;
 pub(crate) const NEAREST_LINE_CHARS: usize = 200;
 /// Suggested names for a file that was not found.
 pub(crate) const NEAR_NAMES: usize = 3;
-/// The maximum size in bytes of a file on disk that is compared with the editor's text at each read.
+/// The maximum size in bytes of a file on disk that is compared with the editor's text at each
+/// read.
 pub(crate) const COMPARED_BYTES: u64 = 1 << 20;
 /// How often a change is made again if the file changes at the moment of the write.
 pub(crate) const WRITE_TRIES: usize = 3;

@@ -2,7 +2,7 @@
 //!
 //! A change is computed from a text and replaces that text. [`System::replace_text`] refuses it if
 //! the text is another one by then; a claim keeps the other writers of this program waiting, so
-//! that this happens only if somebody else writes.
+//! that this happens only if another program writes.
 //!
 //! [`System::replace_text`]: crate::System::replace_text
 
@@ -46,7 +46,7 @@ impl Claim {
     }
 }
 
-/// Returns the mutex of a file, and forgets those that nobody uses.
+/// Returns the mutex of a file, and forgets those that are not used.
 fn turn(file: AbsPath) -> Arc<AsyncMutex<()>> {
     let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(turn) = files.get(&file).and_then(Weak::upgrade) {

@@ -99,8 +99,8 @@ pub(crate) const CLAIM_WAIT: Duration = Duration::from_secs(60);
 pub(crate) const CLAIM_PAUSE: Duration = Duration::from_millis(1);
 pub(crate) const CLAIM_PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// How long a write waits for another process that is replacing the same file, and how long it pauses
-/// between two attempts to lock it.
+/// How long a write waits for another process that is replacing the same file, and how long it
+/// pauses between two attempts to lock it.
 pub(crate) const MOMENT_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const MOMENT_PAUSE: Duration = Duration::from_micros(200);
 

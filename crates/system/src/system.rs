@@ -129,9 +129,9 @@ pub trait System: Send + Sync {
         Err(SystemError::NotPrivate(path.clone()))
     }
 
-    /// Waits for the right to change files, and returns it. Other holders in this process, and where
-    /// possible in other processes of this user, wait until it is dropped. A caller that holds a
-    /// claim must not ask for another one.
+    /// Waits for the right to change files, and returns it. Other holders in this process, and
+    /// where possible in other processes of this user, wait until it is dropped. A caller that
+    /// holds a claim must not ask for another one.
     ///
     /// # Errors
     /// [`SystemError::Busy`] if another process holds a claim for too long.
@@ -139,9 +139,9 @@ pub trait System: Send + Sync {
         Ok(Claim::in_process(resolved(self, paths).await).await)
     }
 
-    /// Replaces a file's text, in the editor where writes are delegated, if it is `was` at the moment
-    /// of the write: the text that [`System::read_text`] returned, or `None` if there was no file.
-    /// Creates missing parent directories.
+    /// Replaces a file's text, in the editor where writes are delegated, if it is `was` at the
+    /// moment of the write: the text that [`System::read_text`] returned, or `None` if there was no
+    /// file. Creates missing parent directories.
     ///
     /// # Errors
     /// [`SystemError::Changed`] if the text is another one; it is left as it is.

@@ -9,7 +9,10 @@ use crate::{
     ContentHash, FileChange, Freshness, RewindError, RewindReport, RewindTarget, Rewound, SessionEvent,
     SessionState, StoreError, ToolContext, ToolError,
     session::Session,
-    tools::write_through::{self, Change, Now, text_now},
+    tools::{
+        current_text::{Now, text_now},
+        write_through::{self, Change},
+    },
 };
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;

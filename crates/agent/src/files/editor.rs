@@ -1,14 +1,14 @@
 //! What the sessions of a process know of the editor's texts in relation to the files on disk.
 
 use super::{
-    freshness::{Fingerprint, locked},
+    fingerprint::{Fingerprint, locked},
     recent::Recent,
 };
 use std::sync::Mutex;
 use system::AbsPath;
 
-/// The comparisons of editors' texts with files on disk. Shared by all sessions of a process: a text
-/// that was once on disk is an old one, whoever compared it.
+/// The comparisons of editors' texts with files on disk. Shared by all sessions of a process: a
+/// text that was once on disk is an old one in every session.
 #[derive(Debug, Default)]
 pub(crate) struct EditorFiles {
     /// What the editor and the disk had when they were last compared.
@@ -25,8 +25,8 @@ pub(crate) enum Standing {
     Same,
     /// The editor has changes that are not on disk, or a file that is not on disk.
     Unsaved,
-    /// The editor still shows the text that it had in common with the disk, and the file on disk was
-    /// changed or removed since.
+    /// The editor still shows the text that it had in common with the disk, and the file on disk
+    /// was changed or removed since.
     Stale,
     /// Both have changed since they had the same text, in different ways.
     Conflict,
@@ -63,8 +63,8 @@ impl EditorFiles {
         standing
     }
 
-    /// Whether a text is the one that the editor and the disk last had in common. If the editor still
-    /// has it, the disk's text is the same or a newer one.
+    /// Whether a text is the one that the editor and the disk last had in common. If the editor
+    /// still has it, the disk's text is the same or a newer one.
     pub(crate) fn is_common(&self, path: &AbsPath, text: &str) -> bool {
         locked(&self.compared).get(path).copied() == Some(Compared::Same(Fingerprint::of(text)))
     }
@@ -83,15 +83,15 @@ impl EditorFiles {
         locked(&self.not_saved).get(path).is_some()
     }
 
-    /// Whether `disk` is the content from before the file was written through an editor that had not
-    /// saved it by the last check.
+    /// Whether `disk` is the content from before the file was written through an editor that had
+    /// not saved it by the last check.
     pub(crate) fn awaits_save(&self, path: &AbsPath, disk: Option<Fingerprint>) -> bool {
         locked(&self.not_saved).get(path) == Some(&disk)
     }
 }
 
-/// Returns the relation of the editor's text to the disk's; a pure function. `known` is from earlier
-/// comparisons.
+/// Returns the relation of the editor's text to the disk's; a pure function. `known` is from
+/// earlier comparisons.
 pub(crate) fn standing(known: Option<Compared>, held: Fingerprint, on_disk: Option<Fingerprint>) -> Standing {
     match known {
         _ if on_disk == Some(held) => Standing::Same,

@@ -1,9 +1,13 @@
 //! Tracks which file contents the model has seen, so that no edit is lost between the editor, the
 //! disk and the model.
 
-use crate::files::{editor::EditorFiles, recent::Recent};
+use crate::files::{
+    editor::EditorFiles,
+    fingerprint::{Fingerprint, locked},
+    recent::Recent,
+};
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::SystemTime,
 };
 use system::{AbsPath, Metadata, TextRange};
@@ -42,12 +46,6 @@ pub struct Seen {
     pub parts: Vec<(TextRange, Fingerprint)>,
 }
 
-/// The hash of a text. It ignores the kind of line ending, because editors show `\n` for files that
-/// contain `\r\n`, and line endings at the end of the text, because some editors omit them when a
-/// range is requested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fingerprint([u8; 16]);
-
 /// The relation of what the model saw to the current text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
@@ -59,20 +57,6 @@ pub enum Freshness {
     Partial,
     /// The file differs from what the model saw.
     Changed,
-}
-
-impl Fingerprint {
-    /// Returns the hash of a text.
-    pub fn of(text: &str) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        for line in text.trim_end_matches(['\n', '\r']).split('\n') {
-            hasher.update(line.strip_suffix('\r').unwrap_or(line).as_bytes());
-            hasher.update(b"\n");
-        }
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        Self(hash)
-    }
 }
 
 impl FileTracker {
@@ -168,10 +152,6 @@ impl FileTracker {
     fn lock(&self) -> MutexGuard<'_, Recent<Seen>> {
         locked(&self.seen)
     }
-}
-
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Decides on freshness; a pure function.

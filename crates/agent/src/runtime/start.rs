@@ -7,7 +7,8 @@ use super::{
     task::SessionTask,
 };
 use crate::{
-    ClientServer, FileTracker, Place, SessionResources, SessionScope, SessionState, Shells, SubagentAccess, Surface,
+    ClientServer, FileTracker, Place, SessionResources, SessionScope, SessionState, Shells, SubagentAccess,
+    Surface,
     client::watchers::Watchers,
     gate::Gate,
     history::memory::Memory,

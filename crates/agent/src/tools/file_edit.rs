@@ -1,7 +1,7 @@
 //! `file_edit`: replaces texts in a file.
 
 use super::{
-    args, file_read,
+    args, current_text, file_read,
     path::{self, GivenPath},
     replacements::{self, Replaced, Replacement},
     write_through::{self, Change, ComputeChange},
@@ -144,14 +144,14 @@ impl ComputeChange for FileEdit {
     /// exactly once proves that the model knows what it changes, and nothing else is touched.
     async fn compute(&self, cx: &ToolContext) -> Result<(Change, Replaced), ToolError> {
         let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
-        let now = write_through::text_now(cx, &path, &name).await?;
+        let now = current_text::text_now(cx, &path, &name).await?;
         let before = now.text.as_deref();
         let creates = self.replacements.first().is_some_and(|first| first.old_string.is_empty());
         if before.is_none() && !creates {
             return Err(file_read::not_found(cx, &self.path, &path).await);
         }
         let freshness = cx.session.files.freshness(&path, before);
-        if freshness == Freshness::Changed && write_through::writes_blindly(cx) {
+        if freshness == Freshness::Changed && current_text::writes_blindly(cx) {
             return Err(ToolError::message(format!(
                 "{name} on disk is not what you last read or wrote, and the editor accepts writes but cannot be read: it may have newer text. Ask the \
                  user to save the file, read it again with file_read, then edit it."

@@ -4,9 +4,8 @@
 use super::{
     args,
     cancel::unless_cancelled,
-    not_text,
+    current_text, not_text,
     path::{self, GivenPath},
-    write_through,
 };
 use crate::{
     Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
@@ -70,7 +69,7 @@ impl Tool for FileRead {
         };
         // Reads one line more than is counted, so that "more than" is certain to be true.
         let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES + 1 };
-        let disk = write_through::beside_client(cx, on_disk(cx, &path));
+        let disk = current_text::beside_client(cx, on_disk(cx, &path));
         let read = async { futures::join!(cx.system.read_text(&path, Some(range)), disk) };
         let (text, disk) = unless_cancelled(cx, read).await?;
         let (text, note) = match text {
@@ -108,8 +107,8 @@ impl FileRead {
         asked.clamp(1, READ_LINES_MAX).min(cx.limits.output_lines).max(1)
     }
 
-    /// Returns the lines to show of what the editor returned (`text`) and the text on disk, and a note
-    /// on their relation. An editor may still show an older text than the disk has.
+    /// Returns the lines to show of what the editor returned (`text`) and the text on disk, and a
+    /// note on their relation. An editor may still show an older text than the disk has.
     async fn newest(
         &self,
         cx: &ToolContext,

@@ -1,6 +1,7 @@
 //! `file_write`: writes the whole text of a file.
 
 use super::{
+    current_text,
     edit::{self, elision},
     path::{self, GivenPath},
     write_through::{self, Change, ComputeChange},
@@ -82,7 +83,7 @@ impl ComputeChange for FileWrite {
 
     async fn compute(&self, cx: &ToolContext) -> Result<(Change, ()), ToolError> {
         let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
-        let now = write_through::text_now(cx, &path, &name).await?;
+        let now = current_text::text_now(cx, &path, &name).await?;
         let before = now.text.as_deref();
         let freshness = cx.session.files.freshness(&path, before);
         let after = match before {

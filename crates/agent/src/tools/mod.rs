@@ -6,6 +6,7 @@ mod bash;
 pub(crate) mod call_tool;
 mod cancel;
 pub mod command;
+pub(crate) mod current_text;
 mod edit;
 mod file_edit;
 mod file_read;

@@ -55,8 +55,8 @@ pub(super) async fn lock_all(files: &[AbsPath]) -> Result<Vec<PathLock>, SystemE
     Ok(locks)
 }
 
-/// Locks a file, given by its resolved path, for the moment between the comparison of its content and
-/// its replacement. Blocks. Returns `None` where locks are not available.
+/// Locks a file, given by its resolved path, for the moment between the comparison of its content
+/// and its replacement. Blocks. Returns `None` where locks are not available.
 ///
 /// # Errors
 /// [`SystemError::Busy`] if another process holds the lock for too long, which only one that was

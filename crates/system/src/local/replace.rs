@@ -275,8 +275,8 @@ fn is_kept(name: &[u8]) -> bool {
 }
 
 /// Overwrites a file in place: one that has several hard links, which a rename would separate, or
-/// one that cannot be renamed over. This is not atomic for a reader, but if it fails, the old content
-/// is written back.
+/// one that cannot be renamed over. This is not atomic for a reader, but if it fails, the old
+/// content is written back.
 fn overwrite_in_place(entry: &EntryHandle, bytes: &[u8], over: Over<'_>) -> Result<(), SystemError> {
     let fail = |source| fail(entry, source);
     let mut file = entry.file("write", OFlags::RDWR)?;

@@ -54,7 +54,7 @@ async fn a_read_only_file_is_unchanged_and_reported() {
     let before = system.read_text(&path, None).await.unwrap();
     for error in [
         system.write(&path, b"x").await.unwrap_err(),
-        system.replace_text(&path, None, "x").await.unwrap_err(),
+        system.replace_text(&path, Some(&before), "x").await.unwrap_err(),
     ] {
         assert!(matches!(error, SystemError::Io { .. }), "{error:?}");
         assert!(error.to_string().contains("/proc/sys/kernel/ostype"), "{error}");

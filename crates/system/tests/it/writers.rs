@@ -1,7 +1,7 @@
 //! Several processes change one file at once, and no change is lost.
 //!
-//! The test starts its own binary again as further processes. Each replaces its own lines, one after
-//! another, as a tool does: claim, read, compute, replace.
+//! The test starts its own binary again as further processes. Each replaces its own lines, one
+//! after another, as a tool does: claim, read, compute, replace.
 
 use std::{fs, process::Command};
 use system::{AbsPath, LocalSystem, System, SystemError};
@@ -26,7 +26,8 @@ async fn what_writes() {
     for number in 0..LINES {
         let line = line(process, number);
         // Half of the processes do not wait for the others, as another program would not.
-        let _claim = if claims { Some(system.claim(std::slice::from_ref(&path)).await.unwrap()) } else { None };
+        let _claim =
+            if claims { Some(system.claim(std::slice::from_ref(&path)).await.unwrap()) } else { None };
         let before = system.read_text(&path, None).await.unwrap();
         let after = before.replace(&format!("{line} to do\n"), &format!("{line} done\n"));
         match system.replace_text(&path, Some(&before), &after).await {

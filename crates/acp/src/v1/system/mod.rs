@@ -134,8 +134,8 @@ impl AcpSystem {
         }
     }
 
-    /// Fails with [`SystemError::Changed`] if a file has another text than `was`, in the editor where
-    /// reads are delegated.
+    /// Fails with [`SystemError::Changed`] if a file has another text than `was`, in the editor
+    /// where reads are delegated.
     async fn expect_text(&self, path: &AbsPath, was: Option<&str>) -> Result<(), SystemError> {
         let now = match self.read_text(path, None).await {
             Ok(text) => Some(text),

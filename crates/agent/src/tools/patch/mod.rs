@@ -12,6 +12,7 @@ pub(crate) use command::patch_of_command;
 use super::{
     args,
     cancel::unless_cancelled,
+    current_text,
     path::{self, GivenPath},
     write_through,
 };
@@ -170,7 +171,7 @@ async fn carry_out(cx: &ToolContext, step: &Step, shown: &mut Vec<ToolContent>) 
         if let Some(folder) = change.path.parent() {
             unless_cancelled(cx, cx.system.create_dir_all(&folder)).await??;
         }
-        write_through::expect_text(cx, from, step.was.as_deref()).await?;
+        current_text::expect_text(cx, from, step.was.as_deref()).await?;
         match unless_cancelled(cx, cx.system.rename(from, &change.path)).await? {
             Ok(()) => cx.session.files.forget(from),
             // A buffer that was never saved has no file on disk to rename.

@@ -8,7 +8,7 @@ use crate::{
     Freshness, ToolContent, ToolContext, ToolError,
     files::editor::Standing,
     tools::{
-        edit, file_read,
+        current_text, edit, file_read,
         path::GivenPath,
         write_through::{self, Change},
     },
@@ -211,7 +211,7 @@ impl Plan {
         if !step.exists {
             return Err(file_read::not_found(cx, given, &path).await);
         }
-        if step.change.freshness == Freshness::Changed && write_through::writes_blindly(cx) {
+        if step.change.freshness == Freshness::Changed && current_text::writes_blindly(cx) {
             return Err(refused(format!(
                 "{given} on disk is not what you last read or wrote, and the editor may hold newer text; ask the user to save it, then read it again"
             )));
@@ -278,7 +278,7 @@ impl Plan {
             Some(index) => index,
             None => {
                 let name = given.to_string();
-                let now = write_through::text_now(cx, &path, &name).await?;
+                let now = current_text::text_now(cx, &path, &name).await?;
                 let was = now.text.clone();
                 let freshness = cx.session.files.freshness(&path, was.as_deref());
                 let (exists, after) = (was.is_some(), was.clone().unwrap_or_default());

@@ -352,8 +352,8 @@ fn entries_of_page(
     shown
 }
 
-/// Returns the entries of the editor's text; `None` if the editor does not provide it, or the disk has
-/// the same text or a newer one.
+/// Returns the entries of the editor's text; `None` if the editor does not provide it, or the disk
+/// has the same text or a newer one.
 async fn held(
     cx: &ToolContext,
     searching: &Searching,

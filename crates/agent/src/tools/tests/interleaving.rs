@@ -2,8 +2,8 @@
 //! seed determines.
 //!
 //! Writers are calls of several sessions in several processes, with hooks and questions between
-//! preparing and running, over a slow disk and an editor that is sometimes out of reach. Meanwhile the
-//! user types and saves, and commands change the file behind the editor.
+//! preparing and running, over a slow disk and an editor that is sometimes out of reach. Meanwhile
+//! the user types and saves, and commands change the file behind the editor.
 
 use super::*;
 use crate::{
@@ -26,6 +26,17 @@ const SEEDS: u64 = 1000;
 const PROCESSES: u64 = 2;
 const WRITERS: u64 = 5;
 const CHANGES: u64 = 3;
+
+#[tokio::test(start_paused = true)]
+async fn every_reported_change_is_in_the_file() {
+    let (mut done, mut refused) = (0, 0);
+    for seed in 0..SEEDS {
+        let (its_done, its_refused) = interleaving(seed).await;
+        done += its_done;
+        refused += its_refused;
+    }
+    assert!(done > refused && refused > 0, "{done} done, {refused} refused");
+}
 
 /// Random numbers that a seed determines (SplitMix64).
 #[derive(Clone)]
@@ -247,15 +258,4 @@ async fn interleaving(seed: u64) -> (usize, usize) {
         assert!(!holds(line), "made, and yet refused: {line}\n{at}");
     }
     (done.len(), refused.len())
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_reported_change_is_in_the_file() {
-    let (mut done, mut refused) = (0, 0);
-    for seed in 0..SEEDS {
-        let (its_done, its_refused) = interleaving(seed).await;
-        done += its_done;
-        refused += its_refused;
-    }
-    assert!(done > refused && refused > 0, "{done} done, {refused} refused");
 }

@@ -23,7 +23,8 @@ impl IdeTool {
         cx.cancel.run_until_cancelled(claim).await.ok_or(ToolError::Cancelled(None))
     }
 
-    /// Writes a text right after `before` was read, and if possible reads it back to verify that the editor accepted it.
+    /// Writes a text right after `before` was read, and if possible reads it back to verify that
+    /// the editor accepted it.
     pub(super) async fn write(
         &self,
         cx: &ToolContext,
