@@ -149,6 +149,14 @@ pub enum SystemError {
         /// The editor's message.
         message: String,
     },
+    /// Starting a command failed, and it may have run all the same.
+    #[error("{error}; {program} may have run, so look at what it has done before you run it again")]
+    MayHaveRun {
+        /// The program.
+        program: String,
+        /// The failure.
+        error: Box<SystemError>,
+    },
     /// The editor did not answer in time.
     #[error("the editor did not answer {operation} within {} s", .after.as_secs())]
     ClientTimeout {

@@ -42,6 +42,8 @@ pub(crate) struct WithdrawnCapabilities {
     write: AtomicBool,
     terminal: AtomicBool,
     confinement: AtomicBool,
+    /// Whether the client has opened a terminal on this connection.
+    opened: AtomicBool,
 }
 
 impl UsedCapabilities {
@@ -105,6 +107,16 @@ impl WithdrawnCapabilities {
         if !self.confinement.swap(true, Ordering::Relaxed) {
             tracing::warn!(why, "commands in the client's terminal are no longer confined and need approval");
         }
+    }
+
+    /// Records that the client opened a terminal.
+    pub(crate) fn terminal_opened(&self) {
+        self.opened.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the client has opened a terminal, so that it cannot have none.
+    pub(crate) fn has_opened_terminals(&self) -> bool {
+        self.opened.load(Ordering::Relaxed)
     }
 
     /// Stops using the client's terminals.

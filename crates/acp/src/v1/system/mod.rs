@@ -266,7 +266,15 @@ impl AcpSystem {
             Ok(encoded) => AcpProcess::start(&self.caller, command, encoded).await,
             Err(error) => Err(error),
         };
+        let started = match started {
+            Err(CallError::Unsupported) if self.capabilities.withdrawn.has_opened_terminals() => {
+                let why = "it has opened terminals before, and answers now that it has none";
+                Err(CallError::BadAnswer(why.to_owned()))
+            }
+            started => started,
+        };
         match &started {
+            Ok(_) => self.capabilities.withdrawn.terminal_opened(),
             // If no form is safe, the probe has logged that.
             Err(CallError::Unsupported | CallError::BadAnswer(_)) if self.capabilities.runs() => {
                 self.capabilities.withdrawn.terminal("terminal/create")
@@ -443,18 +451,32 @@ impl System for AcpSystem {
                 // Create this before waiting for the client: some clients respond only when the
                 // command has ended.
                 let running = RunningLauncher::new(launch, Arc::clone(&self.capabilities.withdrawn));
-                self.launch_at_client(&launcher).await.map(|process| process.with_launcher(running))
+                match self.launch_at_client(&launcher).await {
+                    Ok(process) => Ok(process.with_launcher(running)),
+                    // The launcher knows whether the command was started, not the client.
+                    Err(error) => Err((error, running.revoke())),
+                }
             }
-            _ => self.spawn_at_client(&command).await,
+            _ => self.spawn_at_client(&command).await.map_err(|error| {
+                let is_unsure =
+                    matches!(error, CallError::BadAnswer(_) | CallError::Timeout(..) | CallError::Gone);
+                (error, !is_unsure)
+            }),
         };
         match started {
             Ok(process) => Ok(Box::new(process)),
-            // The client rejected the request before anything ran, so the command runs locally,
-            // once.
-            Err(CallError::Unsupported) => self.local.spawn(command).await,
-            // Otherwise the command may have run (no response, or one without a terminal), so it
-            // never runs again.
-            Err(error) => Err(self.caller.failure("running", &command.program, error)),
+            // Nothing ran, so the command runs locally, once.
+            Err((CallError::Unsupported, true)) => self.local.spawn(command).await,
+            // Otherwise the command may have run, so it never runs again.
+            Err((error, never_ran)) => {
+                let error = self.caller.failure("running", &command.program, error);
+                match never_ran {
+                    true => Err(error),
+                    false => {
+                        Err(SystemError::MayHaveRun { program: command.program, error: Box::new(error) })
+                    }
+                }
+            }
         }
     }
 

@@ -14,7 +14,10 @@ use crate::limits::{KILL_WAIT, LAUNCH_WAIT, OUTPUT_POLL, OUTPUT_POLL_MAX};
 use agent_client_protocol::v1::schema as acp;
 use async_trait::async_trait;
 use serde_json::Value;
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, OnceLock},
+};
 use system::{Command, ExitStatus, ExternalLaunch, Output, Process, SystemError, TerminalId};
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot, watch},
@@ -269,17 +272,29 @@ pub(super) struct RunningLauncher {
     proof: watch::Receiver<ConfinementProof>,
     failed: Arc<watch::Sender<ConfinementProof>>,
     withdrawn: Arc<WithdrawnCapabilities>,
+    /// Whether the command may start. The first of a start and a revocation decides.
+    permit: Arc<OnceLock<Permit>>,
     /// Holds the connection to the launcher; closing it ends the command.
     holder: AbortHandle,
+}
+
+/// The decision about the start of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Permit {
+    Used,
+    Revoked,
 }
 
 impl RunningLauncher {
     pub(super) fn new(mut launch: Box<dyn ExternalLaunch>, withdrawn: Arc<WithdrawnCapabilities>) -> Self {
         let failed = Arc::new(watch::channel(None).0);
         let (proof, proven) = (failed.subscribe(), Arc::clone(&failed));
+        let permit = Arc::new(OnceLock::new());
+        let start_permit = Arc::clone(&permit);
         let hold = async move {
             let started = match launch.wait_until_confined().await {
-                Ok(()) => launch.start().await,
+                Ok(()) if *start_permit.get_or_init(|| Permit::Used) == Permit::Used => launch.start().await,
+                Ok(()) => Err(SystemError::NotConfined("its start was revoked")),
                 Err(error) => Err(error),
             };
             let started = started.map_err(|error| match error {
@@ -289,7 +304,13 @@ impl RunningLauncher {
             proven.send_if_modified(|proof| proof.is_none() && proof.replace(started).is_none());
             std::future::pending::<()>().await;
         };
-        Self { proof, failed, withdrawn, holder: tokio::spawn(hold).abort_handle() }
+        Self { proof, failed, withdrawn, permit, holder: tokio::spawn(hold).abort_handle() }
+    }
+
+    /// Keeps the launcher from starting the command from now on. Returns whether the command has not
+    /// been started before, whatever the client has answered.
+    pub(super) fn revoke(&self) -> bool {
+        *self.permit.get_or_init(|| Permit::Revoked) == Permit::Revoked
     }
 }
 
@@ -411,5 +432,62 @@ fn exit_status(status: &Value) -> ExitStatus {
             .and_then(Value::as_str)
             .filter(|signal| !signal.is_empty())
             .map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A launcher that confines itself when the test says so.
+    struct Launch {
+        confined: oneshot::Receiver<()>,
+        starts: Arc<std::sync::atomic::AtomicUsize>,
+    }
+
+    #[async_trait]
+    impl ExternalLaunch for Launch {
+        fn program_and_args(&self) -> (&str, &[String]) {
+            ("launcher", &[])
+        }
+
+        async fn wait_until_confined(&mut self) -> Result<(), SystemError> {
+            (&mut self.confined).await.map_err(|_| SystemError::NotConfined("it ended"))
+        }
+
+        async fn start(&mut self) -> Result<(), SystemError> {
+            self.starts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        }
+
+        async fn terminate(&mut self) {}
+    }
+
+    /// A client may start the launcher and then answer that it has no terminals.
+    #[tokio::test]
+    async fn a_launch_is_started_or_revoked_never_both() {
+        for starts_first in [true, false] {
+            let starts = Arc::default();
+            let (confine, confined) = oneshot::channel();
+            let launch = Box::new(Launch { confined, starts: Arc::clone(&starts) });
+            let running = RunningLauncher::new(launch, Arc::default());
+            let mut proof = running.proof.clone();
+            let revoked = match starts_first {
+                true => {
+                    confine.send(()).unwrap();
+                    proof.wait_for(Option::is_some).await.unwrap();
+                    running.revoke()
+                }
+                false => {
+                    let revoked = running.revoke();
+                    confine.send(()).unwrap();
+                    proof.wait_for(Option::is_some).await.unwrap();
+                    revoked
+                }
+            };
+            assert_eq!(revoked, !starts_first, "the command runs here only if it did not start there");
+            let count = starts.load(std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(count, usize::from(starts_first));
+        }
     }
 }

@@ -102,6 +102,29 @@ async fn an_abandoned_write_cancels_its_request() {
     stage.editor().until(|editor| editor.methods().contains(&"$/cancel_request".to_owned())).await;
 }
 
+/// A client that has opened terminals cannot have none: the command may have run.
+#[tokio::test(start_paused = true)]
+async fn a_late_unknown_method_runs_nothing_again() {
+    let script = EditorScript::full()
+        .named(crate::testing::ClientName::As("acpx", "0.19.1"))
+        .start_terminal(Arc::new(|_| TerminalScript::exits("", 0)))
+        // The calls before it open and release the first terminal, and settle the stage.
+        .fault_at(4, Fault::Error(-32601, "Method not found"));
+    let stage = stage_over(script, |disk| {
+        disk.add_dir("/w");
+        disk.on_command("x", |_| Script::exits(0));
+    })
+    .await;
+    drop(stage.system.spawn(command("x")).await.unwrap());
+    stage.settle().await;
+    let error = stage.system.spawn(command("x")).await.err().map(|error| error.to_string());
+    let error = error.unwrap();
+    assert!(error.contains("may have run"), "{error}");
+    assert_eq!(stage.spawned(), 0);
+    drop(stage.system.spawn(command("x")).await.unwrap());
+    assert_eq!(stage.spawned(), 1, "later commands run here");
+}
+
 #[tokio::test(start_paused = true)]
 async fn only_unknown_methods_fall_back_to_the_local_system() {
     for code in [-32000, -32603, -32602, -32002, -32800, 1] {
