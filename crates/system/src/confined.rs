@@ -114,6 +114,10 @@ impl System for Confined {
         self.inner.reload_text(&self.target(path).await, shown, on_disk).await
     }
 
+    async fn set_executable(&self, path: &AbsPath, executable: bool) -> Result<(), SystemError> {
+        self.inner.set_executable(&self.target(path).await, executable).await
+    }
+
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
         self.inner.metadata(&self.source(path).await).await
     }

@@ -45,6 +45,10 @@ impl System for ReadOnly {
         refuse("writing a file")
     }
 
+    async fn set_executable(&self, _: &AbsPath, _: bool) -> Result<(), SystemError> {
+        refuse("changing a file's mode")
+    }
+
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
         self.inner.metadata(path).await
     }

@@ -156,6 +156,12 @@ pub trait System: Send + Sync {
         Ok(())
     }
 
+    /// Makes a file on disk executable for those who may read it, or for no one. Does nothing where
+    /// files have no such property.
+    async fn set_executable(&self, _path: &AbsPath, _executable: bool) -> Result<(), SystemError> {
+        Ok(())
+    }
+
     /// Returns the metadata of a path on disk.
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError>;
 

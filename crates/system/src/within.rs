@@ -95,6 +95,10 @@ impl System for Within {
         self.to_change(path).await?.reload_text(path, shown, on_disk).await
     }
 
+    async fn set_executable(&self, path: &AbsPath, executable: bool) -> Result<(), SystemError> {
+        self.to_change(path).await?.set_executable(path, executable).await
+    }
+
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
         self.to_read(path).await?.metadata(path).await
     }

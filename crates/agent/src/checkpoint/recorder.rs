@@ -172,6 +172,10 @@ impl System for Recorder {
         self.inner.reload_text(path, shown, on_disk).await
     }
 
+    async fn set_executable(&self, path: &AbsPath, executable: bool) -> Result<(), SystemError> {
+        self.inner.set_executable(path, executable).await
+    }
+
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
         self.inner.metadata(path).await
     }

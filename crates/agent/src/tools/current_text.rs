@@ -71,8 +71,8 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
         (Ok(text), _) => text,
         // The editor's decoding of such bytes does not preserve them.
         (Err(error @ SystemError::NotText { .. }), _) => return Err(unreadable(name, error)),
-        // The disk cannot be read, but the editor's text can still be changed.
-        (Err(_), Some(_)) if routes.write_text == Route::Client => None,
+        // The disk's text is too long to be compared, say, but the editor's can still be changed.
+        (Err(_), Some(_)) if routes.write_text == Route::Client => return Ok(only(held)),
         (Err(error), _) => return Err(unreadable(name, error)),
     };
     let print = on_disk.as_deref().map(Fingerprint::of);

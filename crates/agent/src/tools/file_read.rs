@@ -72,8 +72,12 @@ impl Tool for FileRead {
         let disk = current_text::beside_client(cx, on_disk(cx, &path));
         let read = async { futures::join!(cx.system.read_text(&path, Some(range)), disk) };
         let (text, disk) = unless_cancelled(cx, read).await?;
-        let (text, note) = match text {
+        let text = match text {
             Ok(text) => self.newest(cx, &path, range, text, disk.flatten()).await,
+            Err(error) => Err(error),
+        };
+        let (text, note) = match text {
+            Ok(text) => text,
             Err(error) => return self.unread(cx, &path, error).await,
         };
         // A range may be returned without its last `\n`, which leaves a lone `\r`.
@@ -115,26 +119,24 @@ impl FileRead {
         path: &AbsPath,
         range: TextRange,
         text: String,
-        on_disk: Option<String>,
-    ) -> (String, &'static str) {
-        let Some(on_disk) = on_disk else { return (text, "") };
+        on_disk: Option<Option<String>>,
+    ) -> Result<(String, &'static str), SystemError> {
+        let Some(on_disk) = on_disk else { return Ok((text, "")) };
+        let editor = cx.session.files.editor();
         let is_whole = range.line == 1 && text.lines().count() < range.limit;
         let held = match is_whole {
             true => Some(text.clone()),
             // The rest of a long file is read only if it may tell something.
-            false if cx.session.files.editor().is_common(path, &on_disk) => None,
+            false if on_disk.as_deref().is_some_and(|on_disk| editor.is_common(path, on_disk)) => None,
             false => cx.system.read_text(path, None).await.ok(),
         };
-        match held.map(|held| cx.session.files.editor().compare(path, &held, Some(&on_disk))) {
-            Some(Standing::Stale) => (
-                freshness::lines(&on_disk, range).to_owned(),
-                "\n[the editor still shows an older text of this file; this is the text on disk]",
-            ),
-            Some(Standing::Conflict) => (
-                text,
-                "\n[this is the editor's text; the file on disk was changed as well (by a command, say), in a different way. It cannot be edited before the user saves it or reloads it]",
-            ),
-            Some(Standing::Same | Standing::Unsaved) | None => (text, ""),
+        match held.map(|held| editor.compare(path, &held, on_disk.as_deref())) {
+            Some(Standing::Stale) => {
+                let newer = on_disk.ok_or_else(|| SystemError::NotFound(path.clone()))?;
+                Ok((freshness::lines(&newer, range).to_owned(), STALE))
+            }
+            Some(Standing::Conflict) => Ok((text, CONFLICT)),
+            Some(Standing::Same | Standing::Unsaved) | None => Ok((text, "")),
         }
     }
 
@@ -194,14 +196,19 @@ impl FileRead {
     }
 }
 
-/// Returns the text on disk; `None` if there is none or it is too long to be compared with the
-/// editor's at each read.
-async fn on_disk(cx: &ToolContext, path: &AbsPath) -> Option<String> {
-    let size = cx.system.metadata(path).await.ok()?.size;
-    if size > COMPARED_BYTES {
-        return None;
+/// The note on a text that the editor shows differently.
+const STALE: &str = "\n[the editor still shows an older text of this file; this is the text on disk]";
+/// The note on a text of the editor that cannot be changed.
+const CONFLICT: &str = "\n[this is the editor's text; the file on disk was changed as well (by a command, say), in a different way. It cannot be edited before the user saves it or reloads it]";
+
+/// Returns the text on disk, the inner `None` if there is no file; `None` if the text is too long
+/// to be compared with the editor's at each read.
+async fn on_disk(cx: &ToolContext, path: &AbsPath) -> Option<Option<String>> {
+    match cx.system.metadata(path).await {
+        Ok(found) if found.size <= COMPARED_BYTES => cx.system.read_text_on_disk(path).await.ok(),
+        Err(SystemError::NotFound(_)) => Some(None),
+        _ => None,
     }
-    cx.system.read_text_on_disk(path).await.ok()?
 }
 
 /// Converts a 1-based line number; 0 is the first line as well.

@@ -212,6 +212,11 @@ impl System for LocalSystem {
         blocking(move || replace::text(&path, pinned.as_deref(), &leftovers, was.as_deref(), &text)).await
     }
 
+    async fn set_executable(&self, path: &AbsPath, executable: bool) -> Result<(), SystemError> {
+        let (path, pinned) = (path.clone(), self.pinned.clone());
+        blocking(move || replace::set_executable(&path, pinned.as_deref(), executable)).await
+    }
+
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
         // A session starts with a lookup of its directory, which is usually cached. Switching to a
         // thread and back would take longer than everything else.

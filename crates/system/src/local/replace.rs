@@ -79,6 +79,20 @@ pub(super) fn private(path: &AbsPath, leftovers: &Leftovers, bytes: &[u8]) -> Re
     replace_by_rename(&entry, None, PRIVATE_MODE, leftovers, bytes, Over::Anything)
 }
 
+/// Makes a file executable for those who may read it, or for no one.
+pub(super) fn set_executable(
+    path: &AbsPath,
+    pinned: Option<&Pinned>,
+    executable: bool,
+) -> Result<(), SystemError> {
+    let (entry, _) = open_for_replacement(path, pinned, false)?;
+    let file = entry.file("change the mode of", OFlags::RDONLY)?;
+    let fail = |source| SystemError::from_io("change the mode of", path, source);
+    let mode = file.metadata().map_err(fail)?.mode() & 0o7777;
+    let mode = if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+    file.set_permissions(Permissions::from_mode(mode)).map_err(fail)
+}
+
 /// Opens the directory of a file and returns the existing regular file, if any. Links are resolved
 /// once, by name; from then on the directory is held open.
 fn open_for_replacement(

@@ -138,6 +138,31 @@ async fn a_write_keeps_mode_and_hard_links() {
 }
 
 #[tokio::test]
+async fn a_write_keeps_extended_attributes() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let (_keep, root) = directory();
+    let path = root.join("file");
+    fs::write(path.as_std(), "old").unwrap();
+    setxattr(path.as_std(), "user.tag", b"red", XattrFlags::empty()).unwrap();
+    LocalSystem::new().replace_text(&path, Some("old"), "new").await.unwrap();
+    let mut value = [0; 9];
+    let length = getxattr(path.as_std(), "user.tag", &mut value[..]).unwrap();
+    assert_eq!((&value[..length], fs::read(path.as_std()).unwrap()), (&b"red"[..], b"new".to_vec()));
+}
+
+#[tokio::test]
+async fn a_file_becomes_executable_for_its_readers() {
+    let (_keep, root) = directory();
+    let path = root.join("script");
+    fs::write(path.as_std(), "").unwrap();
+    fs::set_permissions(path.as_std(), fs::Permissions::from_mode(0o640)).unwrap();
+    for (executable, mode) in [(true, 0o750), (true, 0o750), (false, 0o640)] {
+        LocalSystem::new().set_executable(&path, executable).await.unwrap();
+        assert_eq!(fs::metadata(path.as_std()).unwrap().mode() & 0o777, mode);
+    }
+}
+
+#[tokio::test]
 async fn a_new_file_has_the_mode_that_the_umask_gives() {
     let (_keep, root) = directory();
     fs::write(root.join("by-std").as_std(), "").unwrap();

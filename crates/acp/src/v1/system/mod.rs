@@ -127,11 +127,31 @@ impl AcpSystem {
             }
             CallError::Refused { code: RESOURCE_NOT_FOUND, .. } => self.local.read_text(path, range).await,
             error @ CallError::Refused { .. } => {
-                self.local.read_text(path, range).await?;
-                Err(self.caller.failure("reading", path.as_str(), error))
+                let text = self.local.read_text(path, range).await?;
+                match self.is_beyond_client(path).await {
+                    true => Ok(text),
+                    false => Err(self.caller.failure("reading", path.as_str(), error)),
+                }
             }
             error => Err(self.caller.failure("reading", path.as_str(), error)),
         }
+    }
+
+    /// Whether a client that refuses to read a file cannot decode it: the file is text in another
+    /// encoding than UTF-8. Such a client has no text of it, so the file is read and written here.
+    async fn is_beyond_client(&self, path: &AbsPath) -> bool {
+        let snapshot = self.local.read_disk_snapshot(path).await;
+        matches!(snapshot.text, Ok(Some(_))) && snapshot.encoding != TextEncoding::Utf8
+    }
+
+    /// Returns whether a client refuses to read a file that it cannot decode.
+    async fn is_read_here(&self, path: &AbsPath) -> bool {
+        self.routes().read_text == Route::Client
+            && self.is_beyond_client(path).await
+            && matches!(
+                self.read_from_client(path, None).await,
+                Err(CallError::Refused { code, .. }) if code != RESOURCE_NOT_FOUND
+            )
     }
 
     /// Fails with [`SystemError::Changed`] if a file has another text than `was`, in the editor
@@ -373,7 +393,7 @@ impl System for AcpSystem {
     }
 
     async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
-        if self.routes().write_text != Route::Client {
+        if self.routes().write_text != Route::Client || self.is_read_here(path).await {
             return self.local.replace_text(path, was, text).await;
         }
         self.expect_text(path, was).await?;
@@ -408,6 +428,10 @@ impl System for AcpSystem {
         self.expect_text(path, Some(shown)).await?;
         let failed = |error| self.caller.failure("writing", path.as_str(), error);
         self.write_to_client(path, on_disk).await.map_err(failed)
+    }
+
+    async fn set_executable(&self, path: &AbsPath, executable: bool) -> Result<(), SystemError> {
+        self.local.set_executable(path, executable).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {

@@ -307,8 +307,8 @@ impl RunningLauncher {
         Self { proof, failed, withdrawn, permit, holder: tokio::spawn(hold).abort_handle() }
     }
 
-    /// Keeps the launcher from starting the command from now on. Returns whether the command has not
-    /// been started before, whatever the client has answered.
+    /// Keeps the launcher from starting the command from now on. Returns whether the command has
+    /// not been started before, whatever the client has answered.
     pub(super) fn revoke(&self) -> bool {
         *self.permit.get_or_init(|| Permit::Revoked) == Permit::Revoked
     }

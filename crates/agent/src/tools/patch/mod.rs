@@ -183,6 +183,9 @@ async fn carry_out(cx: &ToolContext, step: &Step, shown: &mut Vec<ToolContent>) 
         }
     }
     let written = change.write_over(cx, step.known_whole(), step.was.as_deref().filter(|_| !is_new)).await?;
+    if let Some(executable) = step.executable {
+        unless_cancelled(cx, cx.system.set_executable(&change.path, executable)).await??;
+    }
     shown.push(write_through::diff(&change.path, change.now.text.clone(), Some(written.text)));
     Ok(if written.note.is_empty() { String::new() } else { format!("\n{}:{}", change.name, written.note) })
 }

@@ -8,9 +8,10 @@ use crate::tools::path::GivenPath;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Operation {
     /// Creates the file with a text.
-    Add { path: GivenPath, text: String },
-    /// Changes the file, and moves it if `move_to` is given.
-    Update { path: GivenPath, move_to: Option<GivenPath>, hunks: Vec<Hunk> },
+    Add { path: GivenPath, text: String, executable: Option<bool> },
+    /// Changes the file, moves it if `move_to` is given, and makes it executable or not if
+    /// `executable` is given.
+    Update { path: GivenPath, move_to: Option<GivenPath>, hunks: Vec<Hunk>, executable: Option<bool> },
     /// Deletes the file.
     Delete { path: GivenPath },
 }
@@ -125,7 +126,7 @@ impl<'a> Parser<'a> {
 
     fn operation(&mut self) -> Result<Operation, ParseError> {
         if let Some(path) = self.path("*** Add File:")? {
-            return Ok(Operation::Add { path, text: self.added()? });
+            return Ok(Operation::Add { path, text: self.added()?, executable: None });
         }
         if let Some(path) = self.path("*** Delete File:")? {
             return Ok(Operation::Delete { path });
@@ -143,7 +144,7 @@ impl<'a> Parser<'a> {
         if hunks.is_empty() && move_to.is_none() {
             return Err(ParseError::NoChanges { line: header, path: path.to_string() });
         }
-        Ok(Operation::Update { path, move_to, hunks })
+        Ok(Operation::Update { path, move_to, hunks, executable: None })
     }
 
     fn added(&mut self) -> Result<String, ParseError> {
@@ -276,8 +277,13 @@ mod tests {
             numbered: true,
         };
         let expected = vec![
-            Operation::Add { path: path("a"), text: "one\n\n".into() },
-            Operation::Update { path: path("b c"), move_to: Some(path("d")), hunks: vec![hunk] },
+            Operation::Add { path: path("a"), text: "one\n\n".into(), executable: None },
+            Operation::Update {
+                path: path("b c"),
+                move_to: Some(path("d")),
+                hunks: vec![hunk],
+                executable: None,
+            },
             Operation::Delete { path: path("e") },
         ];
         assert_eq!(parse(patch), Ok(expected.clone()));

@@ -37,6 +37,8 @@ pub(super) struct Step {
     /// The text at the path before the change is written; for a renamed file, the text that the
     /// rename brings along.
     pub(super) was: Option<String>,
+    /// Whether the file becomes executable, or not, if the patch says so.
+    pub(super) executable: Option<bool>,
     /// Whether the file is removed; the change's `after` is then meaningless.
     pub(super) removes: bool,
     /// Whether the file exists after the parts of the patch planned so far.
@@ -56,10 +58,10 @@ impl Plan {
         let mut plan = Self { steps: Vec::new(), sources: Vec::new(), summary, notes: Vec::new() };
         for operation in operations {
             match operation {
-                Operation::Add { path, text } => plan.add(cx, path, text).await?,
+                Operation::Add { path, text, executable } => plan.add(cx, path, text, *executable).await?,
                 Operation::Delete { path } => plan.delete(cx, path).await?,
-                Operation::Update { path, move_to, hunks } => {
-                    plan.update(cx, path, move_to.as_ref(), hunks).await?
+                Operation::Update { path, move_to, hunks, executable } => {
+                    plan.update(cx, path, move_to.as_ref(), hunks, *executable).await?
                 }
             }
         }
@@ -165,12 +167,19 @@ impl Plan {
         self.summary.iter().filter(|(_, names)| !names.is_empty())
     }
 
-    async fn add(&mut self, cx: &ToolContext, given: &GivenPath, text: &str) -> Result<(), ToolError> {
+    async fn add(
+        &mut self,
+        cx: &ToolContext,
+        given: &GivenPath,
+        text: &str,
+        executable: Option<bool>,
+    ) -> Result<(), ToolError> {
         let step = self.step(cx, given).await?;
         if step.exists {
             return Err(refused(format!("{given} exists already; use '*** Update File: {given}'")));
         }
         step.set_text(text.to_owned());
+        step.executable = executable.filter(|executable| *executable);
         self.summary[ADDED].1.push(given.to_string());
         Ok(())
     }
@@ -202,6 +211,7 @@ impl Plan {
         given: &GivenPath,
         move_to: Option<&GivenPath>,
         hunks: &[Hunk],
+        executable: Option<bool>,
     ) -> Result<(), ToolError> {
         let bare = self.without_git_prefix(cx, given).await?;
         let bare_move_to = bare.as_ref().and(move_to).and_then(GivenPath::without_git_prefix);
@@ -234,6 +244,7 @@ impl Plan {
         match move_to.filter(|to| to.at(&cx.cwd) != path) {
             None => {
                 step.set_text(text);
+                step.executable = executable.or(step.executable);
                 self.summary[UPDATED].1.push(given.to_string());
             }
             Some(to) => {
@@ -248,6 +259,7 @@ impl Plan {
                 target.was = was;
                 target.change.freshness = freshness;
                 target.set_text(text);
+                target.executable = executable.or(target.executable);
                 self.summary[MOVED].1.push(format!("{given} -> {to}"));
             }
         }
@@ -283,7 +295,14 @@ impl Plan {
                 let freshness = cx.session.files.freshness(&path, was.as_deref());
                 let (exists, after) = (was.is_some(), was.clone().unwrap_or_default());
                 let change = Change { path, name, now, after, freshness };
-                self.steps.push(Step { change, moved_from: None, was, removes: false, exists });
+                self.steps.push(Step {
+                    change,
+                    moved_from: None,
+                    was,
+                    executable: None,
+                    removes: false,
+                    exists,
+                });
                 self.steps.len() - 1
             }
         };

@@ -85,6 +85,21 @@ async fn files_that_are_not_text_are_refused_as_locally() {
     assert_eq!(stage.system.read_text(&path("/w/a"), None).await.unwrap(), "\u{fffd}\n");
 }
 
+/// A client that cannot decode a file has no text of it, so the file is read and written here.
+#[tokio::test]
+async fn a_file_that_the_client_cannot_decode_is_edited_here() {
+    for (before, after) in
+        [(&b"caf\xe9 one\n"[..], &b"caf\xe9 1\n"[..]), (b"\xff\xfeo\0n\0e\0", b"\xff\xfe1\0")]
+    {
+        let fault = Fault::Error(-32603, "stream did not contain valid UTF-8");
+        let script = EditorScript::full().fault("fs/read_text_file", fault);
+        let stage = stage_over(script, |disk| disk.add_file("/w/a", before)).await;
+        edit(&stage, "/w/a", "one", "1").await.unwrap();
+        assert_eq!(stage.disk.read(&path("/w/a")).await.unwrap(), after);
+        assert!(stage.editor().calls("fs/write_text_file").is_empty());
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_write_under_review_is_awaited_without_a_timeout() {
     let review = Fault::Late(Duration::from_secs(3 * 60 * 60));

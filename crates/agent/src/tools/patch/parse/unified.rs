@@ -12,11 +12,13 @@ struct Headers<'a> {
     is_rename: bool,
     is_deletion: bool,
     is_creation: bool,
+    /// Whether the file is executable afterwards, if its mode is given.
+    executable: Option<bool>,
 }
 
 /// Header lines of `git diff` that do not affect the result.
-const PASSED_OVER: [&str; 7] =
-    ["index ", "Index: ", "old mode ", "new mode ", "similarity index ", "dissimilarity index ", "====="];
+const PASSED_OVER: [&str; 6] =
+    ["index ", "Index: ", "old mode ", "similarity index ", "dissimilarity index ", "====="];
 
 const NOWHERE: &str = "/dev/null";
 
@@ -65,15 +67,19 @@ impl<'a> Parser<'a> {
                 Line::Add(line) => Some(format!("{line}\n")),
                 Line::Keep(_) | Line::Remove(_) => None,
             });
-            return Ok(Some(Operation::Add { path: path(new)?, text: text.collect() }));
+            return Ok(Some(Operation::Add {
+                path: path(new)?,
+                text: text.collect(),
+                executable: headers.executable,
+            }));
         }
         let (old_path, new_path) = (path(old)?, path(new)?);
         let moves = headers.is_rename || old_path != new_path;
-        if hunks.is_empty() && !moves {
-            // For example, only the file's mode changes.
+        if hunks.is_empty() && !moves && headers.executable.is_none() {
             return Ok(None);
         }
-        Ok(Some(Operation::Update { path: old_path, move_to: moves.then_some(new_path), hunks }))
+        let move_to = moves.then_some(new_path);
+        Ok(Some(Operation::Update { path: old_path, move_to, hunks, executable: headers.executable }))
     }
 
     fn headers(&mut self) -> Result<Headers<'a>, ParseError> {
@@ -93,8 +99,11 @@ impl<'a> Parser<'a> {
                 headers.new = names.get(middle + 1..);
             } else if line.starts_with("rename ") || line.starts_with("copy ") {
                 headers.is_rename = true;
-            } else if line.starts_with("new file mode ") {
+            } else if let Some(mode) = line.strip_prefix("new file mode ") {
                 headers.is_creation = true;
+                headers.executable = executable(mode);
+            } else if let Some(mode) = line.strip_prefix("new mode ") {
+                headers.executable = executable(mode);
             } else if line.starts_with("deleted file mode ") {
                 headers.is_deletion = true;
             } else if line.starts_with("Binary files ") || line.starts_with("GIT binary patch") {
@@ -106,6 +115,15 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
         Ok(headers)
+    }
+}
+
+/// Returns whether a mode that git writes is that of an executable file; `None` for other modes.
+fn executable(mode: &str) -> Option<bool> {
+    match mode.trim() {
+        "100755" => Some(true),
+        "100644" => Some(false),
+        _ => None,
     }
 }
 
@@ -126,7 +144,12 @@ mod tests {
     fn update(from: &str, move_to: Option<&str>) -> Operation {
         let lines = vec![Line::Keep("keep".into()), Line::Remove("old".into()), Line::Add("new".into())];
         let hunk = Hunk { lines, numbered: true, ..Hunk::default() };
-        Operation::Update { path: path(from), move_to: move_to.map(path), hunks: vec![hunk] }
+        Operation::Update {
+            path: path(from),
+            move_to: move_to.map(path),
+            hunks: vec![hunk],
+            executable: None,
+        }
     }
 
     const HUNK: &str = "@@ -7,99 +3,1 @@\n keep\n-old\n+new\n";
@@ -147,11 +170,20 @@ mod tests {
             ),
             (
                 "diff --git a/y b/z\nsimilarity index 100%\nrename from y\nrename to z\n".to_owned(),
-                Operation::Update { path: path("y"), move_to: Some(path("z")), hunks: vec![] },
+                Operation::Update {
+                    path: path("y"),
+                    move_to: Some(path("z")),
+                    hunks: vec![],
+                    executable: None,
+                },
             ),
             (
-                "diff --git a/y b/y\nnew file mode 100644\n--- /dev/null\n+++ b/y\n@@ -0,0 +1,2 @@\n+one\n+\n".to_owned(),
-                Operation::Add { path: path("y"), text: "one\n\n".into() },
+                "diff --git a/y b/y\nnew file mode 100755\n--- /dev/null\n+++ b/y\n@@ -0,0 +1,2 @@\n+one\n+\n".to_owned(),
+                Operation::Add { path: path("y"), text: "one\n\n".into(), executable: Some(true) },
+            ),
+            (
+                "diff --git a/y b/y\nold mode 100755\nnew mode 100644\n".to_owned(),
+                Operation::Update { path: path("y"), move_to: None, hunks: vec![], executable: Some(false) },
             ),
             (
                 "--- a/y\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n".to_owned(),
