@@ -507,6 +507,10 @@ pub(crate) const SUBAGENTS_AT_ONCE: usize = 100;
 pub(crate) const SUBAGENT_ID_CHARS: usize = 64;
 /// The shortest interval between two snapshots of the subagents: 4 a second.
 pub(crate) const SWARM_EVERY: Duration = Duration::from_millis(250);
+/// Bytes of the diffs that the call of subagents shows when it has ended.
+pub(crate) const SUBAGENT_DIFF_BYTES: usize = 256 * 1024;
+/// Bytes of the diffs that it shows while they are at work: they are sent with each snapshot.
+pub(crate) const SUBAGENT_LIVE_DIFF_BYTES: usize = 32 * 1024;
 /// How long a cancelled subagent may take to end before it is left to itself.
 pub(crate) const SUBAGENT_END_WAIT: Duration = Duration::from_secs(10);
 /// The longest delay before a retry of a subagent, without jitter.

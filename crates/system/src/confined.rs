@@ -1,9 +1,9 @@
 //! A [`System`] that runs commands in the session's sandbox.
 
 use crate::{
-    AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, Metadata, PrivateTemp,
-    Process, Routes, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange,
-    WalkOptions,
+    AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, Metadata, Piped, PipedCommand,
+    PrivateTemp, Process, Routes, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError,
+    TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -157,6 +157,10 @@ impl System for Confined {
             };
         }
         self.inner.spawn(command).await
+    }
+
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        self.inner.spawn_piped(command).await
     }
 
     async fn prepare_external_launch(

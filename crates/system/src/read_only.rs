@@ -1,8 +1,8 @@
 //! A [`System`] that refuses to change files.
 
 use crate::{
-    AbsPath, Command, DiskSnapshot, Entry, Metadata, Pins, Process, Route, Routes, SandboxSupport,
-    ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, DiskSnapshot, Entry, Metadata, Pins, Piped, PipedCommand, Process, Route, Routes,
+    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -79,6 +79,10 @@ impl System for ReadOnly {
 
     async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
         self.inner.spawn(command).await
+    }
+
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        self.inner.spawn_piped(command).await
     }
 
     fn routes(&self) -> Routes {

@@ -191,9 +191,7 @@ pub trait System: Send + Sync {
 
     /// Starts a program on this machine with piped standard streams, in its own process group.
     /// Backends without a local machine refuse with [`SystemError::NoPipes`].
-    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
-        Err(SystemError::NoPipes { program: command.program })
-    }
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError>;
 
     /// Removes from this machine the temporary files of sessions that have not been used for a long
     /// time, and what killed processes left behind.

@@ -1,14 +1,14 @@
 //! A `System` wrapper that records changes of files.
 
-use crate::{FileChange, SessionEvent, Snapshot};
+use crate::{FileChange, Snapshot};
 use async_trait::async_trait;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::{
-    AbsPath, Claim, Command, DiskSnapshot, Entry, Metadata, Process, Route, Routes, Sandbox, SandboxSupport,
-    ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Claim, Command, DiskSnapshot, Entry, Metadata, Piped, PipedCommand, Process, Route, Routes, Sandbox,
+    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 
 /// Forwards all operations, and records each change of a file with its content before. Made for one
@@ -41,11 +41,6 @@ impl Recorder {
         let mut changes = std::mem::take(&mut self.noted().changes);
         changes.retain(|change| change.before != change.after);
         changes
-    }
-
-    /// Takes the recorded changes as events.
-    pub(crate) fn events(&self) -> Vec<SessionEvent> {
-        self.changes().into_iter().map(SessionEvent::FileChanged).collect()
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {
@@ -115,7 +110,7 @@ impl Recorder {
             match noted.changes.iter_mut().find(|change| change.path == *path) {
                 Some(change) => Some(std::mem::replace(&mut change.after, after)),
                 None => {
-                    noted.changes.push(FileChange { path: path.clone(), real, before, after });
+                    noted.changes.push(FileChange { path: path.clone(), real, before, after, agent: None });
                     None
                 }
             }
@@ -211,6 +206,10 @@ impl System for Recorder {
 
     async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
         self.inner.spawn(command).await
+    }
+
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        self.inner.spawn_piped(command).await
     }
 
     fn routes(&self) -> Routes {

@@ -117,7 +117,8 @@ mod tests {
     fn change(before: Option<&str>, after: Option<&str>) -> FileChange {
         let path = AbsPath::new("/w/a").unwrap();
         let snapshot = |text: &str| Snapshot::of(text.as_bytes());
-        FileChange { real: path.clone(), path, before: before.map(snapshot), after: after.map(snapshot) }
+        let (before, after) = (before.map(snapshot), after.map(snapshot));
+        FileChange { real: path.clone(), path, before, after, agent: None }
     }
 
     #[tokio::test]

@@ -32,6 +32,8 @@ pub struct FileChange {
     pub before: Option<Snapshot>,
     /// The content after; `None` if the file was removed.
     pub after: Option<Snapshot>,
+    /// The id of the subagent that changed it; `None` for a change of the session itself.
+    pub agent: Option<String>,
 }
 
 /// A rewind: changes that were undone.

@@ -2,7 +2,9 @@
 //! read-only in the table.
 
 use super::{
-    CommandConfinement, Decision, Policy, Resolved, Subject, question, rules, settings, severe,
+    CommandConfinement, Decision, Policy, Resolved, Subject,
+    git::Git,
+    question, rules, settings, severe,
     severity::Severity,
     shell::{self, Shell, SimpleCommand, Word},
     table,
@@ -85,6 +87,10 @@ pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> b
 pub(super) fn obstacle(policy: &Policy<'_>, roots: &[AbsPath], resolved: &Resolved) -> Option<String> {
     let Access::Execute { cwd, keeps, .. } = &resolved.access else { return None };
     let Some(shell) = &resolved.shell else { return Some("It cannot be parsed.".to_owned()) };
+    if let Some(branch) = shell.commands().iter().find_map(Git::takes_over) {
+        let branch = crate::one_line(branch);
+        return Some(format!("It takes over the work of a subagent from the branch '{branch}'."));
+    }
     let place = Words { policy, roots, cwd };
     if policy.confinement.holds() {
         let away = shell.commands().iter().any(|command| place.leaves(command));

@@ -194,6 +194,23 @@ const SUBCOMMANDS: &[&str] = &[
     "write-tree",
 ];
 
+/// The beginning of the branches of subagents with worktrees.
+const AGENT_BRANCHES: &str = "tiller/";
+
+/// The subcommands that change the files of the worktree to what is in a commit.
+const CHANGES_FILES: &[&str] = &[
+    "checkout",
+    "checkout-index",
+    "cherry-pick",
+    "merge",
+    "pull",
+    "read-tree",
+    "rebase",
+    "reset",
+    "restore",
+    "switch",
+];
+
 /// The maximum number of aliases that are followed in one command line.
 const ALIASES: usize = 4;
 
@@ -251,6 +268,20 @@ impl<'a> Git<'a> {
         inner.words.extend(value.split_whitespace().map(Word::exact));
         inner.words.extend(words[at + 1..].iter().cloned());
         Some(inner)
+    }
+
+    /// Returns the first word that names the branch of a subagent, if the command puts what is on it
+    /// into the files of the project.
+    pub(super) fn takes_over(command: &'a SimpleCommand) -> Option<&'a str> {
+        let git = Self::of(command)?;
+        if git.subcommand.is_some_and(|name| !CHANGES_FILES.contains(&name)) {
+            return None;
+        }
+        let names = |word: &&Word| {
+            let at = word.text.find(AGENT_BRANCHES);
+            at.is_some_and(|at| at == 0 || word.text[..at].ends_with(['.', '/', '=', ':', '^']))
+        };
+        git.args.iter().find(names).map(|word| word.text.as_str())
     }
 
     /// Returns the severity of a git command, if it publishes, deletes or overwrites work.

@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_prompt_and_the_tools_keep_within_their_budget() {
-        let tools = tools::offered(true, true);
+        let tools = tools::offered(true, true, false);
         let offered = tools.iter().filter(|tool| tool.is_offered()).map(|tool| tool.spec());
         let tools = ToolSpecs::from_iter(offered).bytes();
         let bytes = SYSTEM.len() + tools + ToolSpecs::from_iter([call_tool::spec()]).bytes();

@@ -42,6 +42,8 @@ pub(super) struct Children {
     pub(super) watchers: Arc<Watchers>,
     pub(super) state: Arc<StateBound>,
     pub(super) family: Family,
+    /// Locked while a worktree is created or removed, with the folder of all.
+    pub(super) worktrees: tokio::sync::Mutex<()>,
 }
 
 const CLOSED: &str = "the session is being closed";
@@ -98,10 +100,12 @@ impl ChildSessions for Children {
         known: Option<&SubagentWorktree>,
     ) -> Result<SubagentWorktree, String> {
         let surface = self.watchers.current().ok_or(CLOSED)?;
+        let _alone = self.worktrees.lock().await;
         worktree::create(surface.system.as_ref(), &self.cwd, &self.root, agent, known).await
     }
 
     async fn hand_back(&self, worktree: &SubagentWorktree) -> String {
+        let _alone = self.worktrees.lock().await;
         match self.watchers.current() {
             Some(surface) => worktree::hand_back(surface.system.as_ref(), worktree).await,
             None => format!("Its work is in {}, on branch {}.", worktree.folder, worktree.branch),

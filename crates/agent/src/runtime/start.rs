@@ -61,8 +61,11 @@ impl Runtime {
         };
         let operator = self.operator.clone().filter(|_| child.is_none());
         state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
-        let mut tools =
-            tools::offered(surface.client.takes_questions(), settings.seen().prompt.memories.enabled);
+        let mut tools = tools::offered(
+            surface.client.takes_questions(),
+            settings.seen().prompt.memories.enabled,
+            surface.system.editor_is_remote(),
+        );
         tools.extend(surface.client.tools());
         let readable = child.as_ref().map(|child| child.family.readable.clone()).unwrap_or_default();
         let sources = match &child {
@@ -93,6 +96,7 @@ impl Runtime {
             None => {
                 let root = Root { log: log.clone(), settings: settings.clone(), state: bound.clone() };
                 let children = Children {
+                    worktrees: tokio::sync::Mutex::default(),
                     runtime: Arc::downgrade(self),
                     root: id.clone(),
                     cwd: cwd.clone(),

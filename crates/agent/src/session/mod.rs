@@ -15,9 +15,9 @@ pub(crate) mod suspension;
 pub(crate) mod toolbox;
 
 use crate::{
-    FileTracker, Goal, GoalChange, GoalError, LanguageModel, Mode, ModelError, NestedCalls, Outputs, Recall,
-    RuntimeOptions, SessionEvent, SessionId, SessionResources, Shells, StoreError, Surface, ToolCallContext,
-    ToolCallId, ToolCallUpdate, ToolContext, Usage,
+    FileChange, FileTracker, Goal, GoalChange, GoalError, LanguageModel, Mode, ModelError, NestedCalls,
+    Outputs, Recall, RuntimeOptions, SessionEvent, SessionId, SessionResources, Shells, StoreError, Surface,
+    ToolCallContext, ToolCallId, ToolCallUpdate, ToolContext, Usage,
     client::User,
     gate::{Gate, Ruling},
     goal,
@@ -157,6 +157,19 @@ impl Session {
     /// Stores events, then applies them, then emits them to the client. See [`SessionLog::record`].
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
         self.log.record(events).await
+    }
+
+    /// Returns the events with which the session records changes of files. Those of a subagent are
+    /// its root session's, whose log has them when this returns.
+    pub(crate) async fn keep_changes(
+        &self,
+        changes: Vec<FileChange>,
+    ) -> Result<Vec<SessionEvent>, StoreError> {
+        let own = match self.subagents() {
+            Some(subagents) if !changes.is_empty() => subagents.keep_changes(changes).await?,
+            _ => changes,
+        };
+        Ok(own.into_iter().map(SessionEvent::FileChanged).collect())
     }
 
     /// Emits an event to the client that is not stored.
@@ -305,7 +318,8 @@ impl Session {
     /// one.
     pub(crate) fn move_to(&mut self, surface: Surface) {
         let memories = self.settings().prompt.memories.enabled;
-        let mut own = tools::offered(self.log.client().takes_questions(), memories);
+        let apart = surface.system.editor_is_remote();
+        let mut own = tools::offered(self.log.client().takes_questions(), memories, apart);
         own.extend(surface.client.tools());
         self.toolbox.replace_own(own);
         self.gate.move_to(surface.system);

@@ -2,10 +2,7 @@
 //! progress of the calls that wait for it.
 
 use super::{Swarm, registry::WaitingCall, results, unix_time_ms};
-use crate::{
-    Content, SubagentState, SwarmContexts, SwarmEvent, SwarmState, ToolCallUpdate, ToolContent,
-    limits::SWARM_EVERY,
-};
+use crate::{SubagentState, SwarmContexts, SwarmEvent, SwarmState, ToolCallUpdate, limits::SWARM_EVERY};
 use std::sync::Arc;
 
 impl Swarm {
@@ -45,7 +42,11 @@ impl Swarm {
                 let lines: Vec<_> = states().map(line).collect();
                 let mut update = ToolCallUpdate::of(call.id.clone(), "subagent");
                 update.display.title = results::title(states(), call.is_batch);
-                update.display.content = Some(vec![ToolContent::Content(Content::text(lines.join("\n")))]);
+                let changes = registry.live_changes(call);
+                let changed = !changes.is_empty();
+                let (content, locations) = changes.with_text(lines.join("\n"));
+                update.display.content = Some(content);
+                update.display.locations = changed.then_some(locations);
                 update
             };
             registry.waiting.iter().map(|call| (call.progress.clone(), update(call))).collect()

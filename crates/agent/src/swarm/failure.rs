@@ -6,8 +6,8 @@ use std::time::Duration;
 /// How the run of a subagent ended without an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// It was cancelled.
-    Cancelled,
+    /// It was cancelled. Says where its work is, if it has a worktree.
+    Cancelled(Option<String>),
     /// It failed for a passing reason.
     Passing(String),
     /// It failed, and would fail again.

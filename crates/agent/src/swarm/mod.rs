@@ -10,6 +10,7 @@
 //! interrupted when the process ends, and runs again only if it is resumed.
 
 mod asked;
+mod changes;
 mod child;
 mod child_client;
 mod display;

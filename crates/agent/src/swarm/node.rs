@@ -2,6 +2,7 @@
 
 use super::{
     Swarm,
+    changes::ShownChanges,
     kind::Kind,
     registry::{Agent, LiveRun, WaitingCall},
     request::{self, Admitted, Requester},
@@ -11,8 +12,8 @@ use super::{
     unix_time_ms,
 };
 use crate::{
-    Mode, Outputs, SessionEvent, SubagentCall, SubagentState, SubagentStatus, SwarmEvent, SwarmState,
-    ToolContext, ToolError, ToolOutput,
+    FileChange, Mode, Outputs, SessionEvent, StoreError, SubagentCall, SubagentState, SubagentStatus,
+    SwarmEvent, SwarmState, ToolContext, ToolError, ToolOutput,
     limits::SUBAGENT_END_WAIT,
     session::controls::StateBound,
     tool::subagents::{Delegation, RequestedAgent, Subagents},
@@ -72,6 +73,10 @@ impl Node {
         self.session.get().map(|session| session.outputs.clone())
     }
 
+    pub(super) fn swarm(&self) -> &Swarm {
+        &self.swarm
+    }
+
     pub(super) fn own(&self) -> Option<&OwnPlace> {
         self.own.as_ref()
     }
@@ -126,10 +131,12 @@ impl Node {
         }
     }
 
-    /// Waits for subagents. If the call is cancelled, they are cancelled too.
-    async fn wait_for(&self, ids: &[String], is_batch: bool, cx: &ToolContext) -> Result<(), ToolError> {
+    /// Waits for subagents; returns whether all ended. If the call is cancelled, they are cancelled
+    /// too.
+    async fn wait_for(&self, ids: &[String], is_batch: bool, cx: &ToolContext) -> bool {
         let swarm = &self.swarm;
         let call = WaitingCall {
+            requester: self.id().map(str::to_owned),
             id: cx.call.id.clone(),
             agents: ids.to_vec(),
             is_batch,
@@ -143,12 +150,36 @@ impl Node {
         let ended = cx.cancel.run_until_cancelled(ends).await;
         if ended.is_none() {
             self.cancel_agents(ids).await;
-            return Err(ToolError::Cancelled(None));
+            return false;
         }
-        if let Some(own) = &self.own {
-            cx.cancel.run_until_cancelled(own.slot.go_on()).await.ok_or(ToolError::Cancelled(None))?;
+        match &self.own {
+            Some(own) => cx.cancel.run_until_cancelled(own.slot.go_on()).await.is_some(),
+            None => true,
         }
-        Ok(())
+    }
+
+    /// Returns the output of a call that waited: the results of its subagents, and what they
+    /// changed. The results count as delivered.
+    fn output(&self, ids: &[String], is_batch: bool, cx: &ToolContext) -> ToolOutput {
+        let ended = self.deliver(ids);
+        let text = match ended.as_slice() {
+            [state] if !is_batch => results::of_call(state),
+            states => results::of_batch(states),
+        };
+        let failed = ended.iter().all(|state| state.progress.status != SubagentStatus::Done);
+        let mut output = ToolOutput::text(text);
+        output.title = results::title(ended.iter(), is_batch);
+        output.events = ended.into_iter().map(|state| SessionEvent::Subagent(Box::new(state))).collect();
+        let changes = match &self.own {
+            // The root session's call shows what the subagents of subagents changed.
+            Some(_) => ShownChanges::default(),
+            None => self.swarm.registry().take_changes(&cx.call.id),
+        };
+        if !changes.is_empty() {
+            let (shown, locations) = changes.with_text(output.result.text.clone());
+            (output.shown, output.locations) = (Some(shown), Some(locations));
+        }
+        if failed { output.failed() } else { output }
     }
 
     async fn cancel_agents(&self, ids: &[String]) {
@@ -163,13 +194,14 @@ impl Node {
         }
     }
 
-    /// Marks results as delivered to this session. Returns their states, in the order of the ids.
+    /// Marks the results of subagents that ended as delivered to this session. Returns the states of
+    /// all, in the order of the ids.
     fn deliver(&self, ids: &[String]) -> Vec<SubagentState> {
         let mut registry = self.swarm.registry();
         let mut delivered = Vec::with_capacity(ids.len());
         for id in ids {
             if let Some(agent) = registry.get_mut(id) {
-                agent.state.progress.delivered = true;
+                agent.state.progress.delivered = !agent.is_live();
                 delivered.push(agent.state.clone());
             }
         }
@@ -222,17 +254,13 @@ impl Subagents for Node {
         if !request.waits {
             return Ok(ToolOutput::text(results::spawned(&states, request.is_batch)));
         }
-        self.wait_for(&ids, request.is_batch, cx).await?;
-        let ended = self.deliver(&ids);
-        let text = match ended.as_slice() {
-            [state] if !request.is_batch => results::of_call(state),
-            states => results::of_batch(states),
-        };
-        let failed = ended.iter().all(|state| state.progress.status != SubagentStatus::Done);
-        let mut output = ToolOutput::text(text);
-        output.title = results::title(ended.iter(), request.is_batch);
-        output.events = ended.into_iter().map(|state| SessionEvent::Subagent(Box::new(state))).collect();
-        Ok(if failed { output.failed() } else { output })
+        let all_ended = self.wait_for(&ids, request.is_batch, cx).await;
+        let output = self.output(&ids, request.is_batch, cx);
+        if all_ended { Ok(output) } else { Err(ToolError::CutShort(Box::new(output))) }
+    }
+
+    async fn keep_changes(&self, changes: Vec<FileChange>) -> Result<Vec<FileChange>, StoreError> {
+        self.keep(changes).await
     }
 
     fn take_results(&self) -> Option<(String, Vec<SessionEvent>)> {
@@ -356,20 +384,21 @@ impl Drop for Unrecorded<'_> {
 /// A waiting call whose progress is shown, until it is dropped.
 struct Shown<'a> {
     swarm: &'a Arc<Swarm>,
+    requester: Option<String>,
     call: crate::ToolCallId,
 }
 
 impl<'a> Shown<'a> {
     fn new(swarm: &'a Arc<Swarm>, call: WaitingCall) -> Self {
-        let id = call.id.clone();
+        let (requester, id) = (call.requester.clone(), call.id.clone());
         swarm.registry().waiting.push(call);
         swarm.changed.notify_one();
-        Self { swarm, call: id }
+        Self { swarm, requester, call: id }
     }
 }
 
 impl Drop for Shown<'_> {
     fn drop(&mut self) {
-        self.swarm.registry().waiting.retain(|call| call.id != self.call);
+        self.swarm.registry().waiting.retain(|call| call.requester != self.requester || call.id != self.call);
     }
 }

@@ -1,5 +1,6 @@
 //! The subagents that a swarm knows.
 
+use super::changes::CallChanges;
 use crate::{SubagentState, ToolCallId};
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
@@ -13,12 +14,17 @@ pub(super) struct Registry {
     groups: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
     /// The calls that wait for subagents, with the function that shows their progress.
     pub(super) waiting: Vec<WaitingCall>,
+    /// The changes of files below the calls of the root session.
+    pub(super) changes: CallChanges,
     /// Whether a task shows the subagents to clients.
     pub(super) is_shown: bool,
 }
 
 /// A call that waits for its subagents.
 pub(super) struct WaitingCall {
+    /// The subagent whose session made the call; `None` for the root session.
+    pub(super) requester: Option<String>,
+    /// Its id, which is unique in that session.
     pub(super) id: ToolCallId,
     pub(super) agents: Vec<String>,
     /// Whether it requested a batch, even of one.

@@ -140,13 +140,23 @@ impl Batch<'_> {
             task => task.to_owned(),
         };
         let old = &known.state;
+        // One that did not finish may not have had the results that it depends on.
+        let mut depends_on = match old.progress.status {
+            SubagentStatus::Done => Vec::new(),
+            _ => old.request.depends_on.clone(),
+        };
+        for id in &agent.depends_on {
+            if !depends_on.contains(id) {
+                depends_on.push(id.clone());
+            }
+        }
         let state = SubagentState {
             id: old.id.clone(),
             place: old.place.clone(),
             request: SubagentRequest {
                 mode: if self.waits { "await" } else { "background" }.to_owned(),
                 group: agent.group.clone().or_else(|| old.request.group.clone()),
-                depends_on: agent.depends_on.clone(),
+                depends_on,
                 ..old.request.clone()
             },
             progress: SubagentProgress::default(),

@@ -16,7 +16,10 @@ pub(super) fn of_call(state: &SubagentState) -> String {
 
 /// Returns the answer of a subagent, or why it has none.
 pub(super) fn of_end(state: &SubagentState) -> String {
-    state.result.clone().unwrap_or_else(|| reason(state).to_owned())
+    match (state.progress.status, &state.result) {
+        (SubagentStatus::Done, Some(result)) => result.clone(),
+        _ => reason(state),
+    }
 }
 
 /// Returns why a subagent has no result.
@@ -24,12 +27,27 @@ fn failure(state: &SubagentState) -> String {
     format!("Agent '{}' failed: {}", state.id, reason(state))
 }
 
-fn reason(state: &SubagentState) -> &str {
-    state.progress.error.as_deref().unwrap_or(match state.progress.status {
+/// Returns why a subagent has no answer, and where its work is if it was stopped in a worktree.
+fn reason(state: &SubagentState) -> String {
+    let error = state.progress.error.as_deref();
+    let why = error.unwrap_or(match state.progress.status {
         SubagentStatus::Cancelled => "it was cancelled",
         SubagentStatus::Interrupted => "the process ended while it was at work",
+        status if !status.is_final() => "it was cancelled and has not ended yet",
         _ => "it gave no answer",
-    })
+    });
+    let left = match (state.progress.status, &state.place.worktree) {
+        (SubagentStatus::Cancelled, _) => state.result.clone(),
+        (SubagentStatus::Interrupted, Some(place)) => Some(format!(
+            "Its work is in {} on branch {}, perhaps not committed.",
+            place.folder, place.branch
+        )),
+        (status, Some(place)) if !status.is_final() => {
+            Some(format!("Its work is in {} on branch {}.", place.folder, place.branch))
+        }
+        _ => None,
+    };
+    left.map_or_else(|| why.to_owned(), |left| format!("{why}\n{left}"))
 }
 
 /// Returns the results of background subagents, as one message.
@@ -37,7 +55,7 @@ pub(super) fn of_background<'a>(agents: impl Iterator<Item = &'a SubagentState>)
     let part = |state: &SubagentState| {
         let (kind, id, calls) = (&state.request.kind, &state.id, state.activity.tool_calls);
         let (status, text) = match (state.progress.status, &state.result) {
-            (SubagentStatus::Done, Some(result)) => ("completed", result.as_str()),
+            (SubagentStatus::Done, Some(result)) => ("completed", result.clone()),
             (SubagentStatus::Cancelled, _) => ("was cancelled", reason(state)),
             (SubagentStatus::Interrupted, _) => ("was interrupted", reason(state)),
             _ => ("failed", reason(state)),

@@ -86,10 +86,15 @@ impl Run {
         let _group = self.unless_cancelled(self.group()).await?;
         self.unless_cancelled(self.slot()).await?;
         let worktree = self.worktree().await?;
-        let child = self.open(worktree.clone()).await?;
-        let answer = self.attempts(child.as_ref(), task).await;
-        // The end of a session waits for its own subagents.
-        child.end().await;
+        let answer = match self.open(worktree.clone()).await {
+            Ok(child) => {
+                let answer = self.attempts(child.as_ref(), task).await;
+                // The end of a session waits for its own subagents.
+                child.end().await;
+                answer
+            }
+            Err(failure) => Err(failure),
+        };
         match worktree {
             None => answer,
             Some(worktree) => self.hand_back(&worktree, answer).await,
@@ -246,7 +251,7 @@ impl Run {
         let mut running = std::pin::pin!(child.run(text));
         let failure = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Failure::Cancelled,
+            () = self.cancel.cancelled() => Failure::Cancelled(None),
             outcome = &mut running => return self.read(outcome),
             idle = self.client.activity.idle(limit) => Failure::Lasting(watchdog::message(idle)),
         };
@@ -262,7 +267,7 @@ impl Run {
         let stop = outcome.map_err(|error| Failure::of(&error))?.stop_reason;
         let answer = self.client.take_answer();
         match stop {
-            StopReason::Cancelled | StopReason::Suspended => Err(Failure::Cancelled),
+            StopReason::Cancelled | StopReason::Suspended => Err(Failure::Cancelled(None)),
             StopReason::Refusal => Err(Failure::Lasting("the model refused the task".to_owned())),
             _ if answer.trim().is_empty() => Err(Failure::Lasting("it gave no answer".to_owned())),
             StopReason::EndTurn => Ok(answer),
@@ -285,8 +290,10 @@ impl Run {
         let work = self.swarm.sessions.hand_back(worktree).await;
         match answer {
             Ok(answer) => Ok(format!("{answer}\n\n{work}")),
-            Err(Failure::Lasting(why)) => Err(Failure::Lasting(format!("{why}\n{work}"))),
-            Err(failure) => Err(failure),
+            Err(Failure::Cancelled(_)) => Err(Failure::Cancelled(Some(work))),
+            Err(Failure::Passing(why) | Failure::Lasting(why)) => {
+                Err(Failure::Lasting(format!("{why}\n{work}")))
+            }
         }
     }
 
@@ -294,13 +301,16 @@ impl Run {
     async fn end(&self, answer: Result<String, Failure>) {
         self.client.flush().await;
         let whole = answer.as_ref().ok().cloned();
-        let (result, output) = match &whole {
+        let (mut result, output) = match &whole {
             Some(answer) => self.kept(answer).await,
             None => (None, None),
         };
         let (status, error) = match answer {
             Ok(_) => (SubagentStatus::Done, None),
-            Err(Failure::Cancelled) => (SubagentStatus::Cancelled, None),
+            Err(Failure::Cancelled(work)) => {
+                result = work;
+                (SubagentStatus::Cancelled, None)
+            }
             Err(Failure::Passing(why) | Failure::Lasting(why)) => (SubagentStatus::Failed, Some(why)),
         };
         let ended = |state: &mut SubagentState| {
@@ -315,6 +325,7 @@ impl Run {
         if let Err(error) = self.swarm.record(self.id(), ended).await {
             tracing::warn!(agent = self.id(), %error, "the end of a subagent could not be recorded");
         }
+        self.swarm.show_late_changes(self.id()).await;
         let end = {
             let mut registry = self.swarm.registry();
             let descendants = registry.descendants(self.id());
@@ -357,7 +368,7 @@ impl Run {
     }
 
     async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
-        self.cancel.run_until_cancelled(work).await.ok_or(Failure::Cancelled)
+        self.cancel.run_until_cancelled(work).await.ok_or(Failure::Cancelled(None))
     }
 }
 

@@ -64,7 +64,13 @@ pub(crate) async fn create(
     if let Some(known) = known {
         if system.metadata(&known.folder).await.is_err() {
             git.run(&["worktree", "prune"]).await?;
-            git.run(&["worktree", "add", known.folder.as_str(), &known.branch]).await?;
+            let (folder, branch) = (known.folder.as_str(), known.branch.as_str());
+            let head = format!("refs/heads/{branch}");
+            // A branch without changes was deleted with its worktree.
+            match git.run(&["rev-parse", "--verify", "--quiet", &head]).await {
+                Ok(_) => git.run(&["worktree", "add", folder, branch]).await?,
+                Err(_) => git.run(&["worktree", "add", "-b", branch, folder, &known.base]).await?,
+            };
         }
         return Ok(known.clone());
     }
@@ -119,6 +125,9 @@ async fn commit(system: &dyn System, worktree: &SubagentWorktree) -> Result<Stri
     let top = git.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
     let main = Git { system, cwd: AbsPath::new(&top).map_err(|error| error.to_string())? };
     let removed = main.run(&["worktree", "remove", folder.as_str()]).await;
+    if let (Ok(_), Some(all)) = (&removed, folder.parent()) {
+        main.remove_if_empty(&all).await;
+    }
     let left = match removed {
         Ok(_) if changes.trim().is_empty() => {
             main.run(&["branch", "-D", branch]).await?;
@@ -291,6 +300,22 @@ impl Git<'_> {
         let Piped { output, process, .. } =
             self.system.spawn_piped(command).await.map_err(|error| error.to_string())?;
         Ok(Started { output, process })
+    }
+
+    /// Removes a folder unless something is in it. It stays if `rmdir` cannot be started.
+    async fn remove_if_empty(&self, folder: &AbsPath) {
+        let command = PipedCommand {
+            program: "rmdir".to_owned(),
+            args: vec!["--".to_owned(), folder.as_str().to_owned()],
+            cwd: self.cwd.clone(),
+            inherit: vec!["PATH".to_owned()],
+            env: Vec::new(),
+            error_limit: GIT_OUTPUT_BYTES,
+        };
+        if let Ok(Piped { mut process, .. }) = self.system.spawn_piped(command).await {
+            // It fails if another worktree is in the folder.
+            let _ = tokio::time::timeout(GIT_WAIT, process.wait()).await;
+        }
     }
 
     /// Whether the user has configured the author of commits.

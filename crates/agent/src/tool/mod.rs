@@ -158,6 +158,8 @@ pub struct ToolOutput {
     pub colours: Colours,
     /// The content for the user; if `None`, the result's text is shown.
     pub shown: Option<Vec<ToolContent>>,
+    /// The files that the call has worked on; if `None`, they are those of its description.
+    pub locations: Option<Vec<Location>>,
     /// A new title for the call that has ended; if `None`, it keeps the one of its description.
     pub title: Option<String>,
     /// Events to record along with the result, such as a new plan.
@@ -196,6 +198,9 @@ pub enum ToolError {
     /// then, if anything.
     #[error("cancelled")]
     Cancelled(Option<String>),
+    /// The turn was cancelled during the call. Contains the output of what had ended by then.
+    #[error("cancelled")]
+    CutShort(Box<ToolOutput>),
 }
 
 impl ToolError {

@@ -1,6 +1,6 @@
 //! The interface between the tools of a session and the subagents of its tree.
 
-use crate::{SessionEvent, SwarmState, ToolContext, ToolError, ToolOutput};
+use crate::{FileChange, SessionEvent, StoreError, SwarmState, ToolContext, ToolError, ToolOutput};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
@@ -32,6 +32,15 @@ pub(crate) trait Subagents: Send + Sync {
     /// Cancels the subagents of this session at every level, and waits for their ends to be
     /// recorded.
     async fn cancel(&self);
+
+    /// Records changes of files in the root session if this session is that of a subagent. Returns
+    /// the changes that this session records itself: all of a root session, and those that a
+    /// subagent made in its own worktree.
+    ///
+    /// # Errors
+    ///
+    /// If the changes could not be stored.
+    async fn keep_changes(&self, changes: Vec<FileChange>) -> Result<Vec<FileChange>, StoreError>;
 
     /// Restores the state of a subagent from an event of the session's log.
     fn recall(&self, event: &SessionEvent);

@@ -48,9 +48,15 @@ use std::sync::Arc;
 
 /// Returns the tools offered in a session, in the order in which models receive them. Includes the
 /// tools that ask the user only if the client takes questions, and those for memories only if the
-/// settings turn memories on.
-pub(crate) fn offered(takes_questions: bool, memories: bool) -> Vec<Arc<dyn AnyTool>> {
+/// settings turn memories on. `apart` is whether the session's files are on another machine than
+/// this program.
+pub(crate) fn offered(takes_questions: bool, memories: bool, apart: bool) -> Vec<Arc<dyn AnyTool>> {
     let mut tools = builtin();
+    if apart {
+        let without: Arc<dyn AnyTool> = Typed::<subagent::WithoutWorktrees>::new();
+        let of_subagents = |tool: &&mut Arc<dyn AnyTool>| tool.name() == without.name();
+        tools.iter_mut().filter(of_subagents).for_each(|tool| *tool = without.clone());
+    }
     tools.retain(|tool| memories || !tool.name().starts_with("memory_"));
     if takes_questions {
         tools.extend([Typed::<ask::AskUser>::new(), Typed::<ask::AskChoice>::new()]);

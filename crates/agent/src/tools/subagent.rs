@@ -9,22 +9,23 @@ use crate::{
     tool::subagents::{Delegation, RequestedAgent},
 };
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde::{Deserialize as _, de::IntoDeserializer as _};
+use serde_json::{Map, Value, json};
 use system::AbsPath;
 
 /// Requests subagents.
 #[derive(Debug, serde::Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub(super) struct Subagent {
-    #[serde(flatten)]
     one: Requested,
-    #[serde(default)]
     mode: Waiting,
     /// A list, or a list as JSON in a string.
-    #[serde(default)]
     agents: Value,
 }
 
-#[derive(Debug, Clone, Default, serde::Deserialize)]
+/// One requested subagent: the arguments of a call, or an element of its list.
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Requested {
     #[serde(default, deserialize_with = "args::optional", alias = "prompt")]
     task: Option<String>,
@@ -42,10 +43,40 @@ struct Requested {
     depends_on: Vec<String>,
     #[serde(default, deserialize_with = "args::optional")]
     group: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "isolation")]
     isolation: Isolation,
     #[serde(default, deserialize_with = "args::optional")]
     resume: Option<String>,
+}
+
+impl TryFrom<Map<String, Value>> for Subagent {
+    type Error = String;
+
+    fn try_from(mut given: Map<String, Value>) -> Result<Self, String> {
+        let mode = match given.remove("mode") {
+            None | Some(Value::Null) => Waiting::default(),
+            Some(Value::String(text)) if text.trim().is_empty() => Waiting::default(),
+            Some(mode) => serde_json::from_value(mode).map_err(|error| format!("mode: {error}"))?,
+        };
+        let agents = given.remove("agents").unwrap_or_default();
+        let one = requested(given).map_err(|field| field.to_string())?;
+        Ok(Self { one, mode, agents })
+    }
+}
+
+/// Parses the fields of one subagent.
+fn requested(mut fields: Map<String, Value>) -> serde_json::Result<Requested> {
+    // Models label calls and elements of lists.
+    fields.remove("description");
+    serde_json::from_value(Value::Object(fields))
+}
+
+/// Deserializes where a subagent works; null and the empty string are `none`.
+fn isolation<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Isolation, D::Error> {
+    match args::optional(from)? {
+        None => Ok(Isolation::None),
+        Some(text) => Isolation::deserialize(text.into_deserializer()),
+    }
 }
 
 /// Whether the call waits for the subagents.
@@ -65,6 +96,45 @@ enum Isolation {
     #[default]
     None,
     Worktree,
+}
+
+/// Requests subagents in a session whose files are on another machine than this program, which
+/// cannot give them worktrees there.
+#[derive(Debug, serde::Deserialize)]
+#[serde(transparent)]
+pub(super) struct WithoutWorktrees(Subagent);
+
+#[async_trait]
+impl Tool for WithoutWorktrees {
+    const NAME: &'static str = Subagent::NAME;
+    const DESCRIPTION: &'static str = Subagent::DESCRIPTION;
+    const EFFECT: Effect = Subagent::EFFECT;
+
+    fn parameters() -> Value {
+        let mut parameters = Subagent::parameters();
+        if let Some(properties) = parameters["properties"].as_object_mut() {
+            properties.remove("isolation");
+        }
+        parameters
+    }
+
+    fn describe(&self, cwd: &AbsPath) -> Description {
+        self.0.describe(cwd)
+    }
+
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
+        self.0.accesses(cwd)
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let (agents, _) = self.0.requested()?;
+        if agents.iter().any(|agent| agent.isolation == Isolation::Worktree) {
+            return Err(ToolError::message(
+                "isolation: \"worktree\" is not available here: the files of this session are on the editor's machine. No agent was started.",
+            ));
+        }
+        self.0.run(cx).await
+    }
 }
 
 #[async_trait]
@@ -131,18 +201,37 @@ impl Tool for Subagent {
 impl Subagent {
     /// Returns the requested agents, and whether they are a batch.
     fn requested(&self) -> Result<(Vec<Requested>, bool), ToolError> {
-        let batch: Vec<Requested> = match &self.agents {
+        let elements: Vec<Value> = match &self.agents {
             Value::Null => Vec::new(),
             Value::String(text) if text.trim().is_empty() => Vec::new(),
             Value::String(text) => serde_json::from_str(text).map_err(|error| not_a_batch(&error))?,
             list => serde_json::from_value(list.clone()).map_err(|error| not_a_batch(&error))?,
         };
+        let batch = elements.into_iter().enumerate().map(|(at, element)| of_element(at, element));
+        let batch: Vec<Requested> = batch.collect::<Result<_, _>>()?;
         match (batch.is_empty(), self.one.task.is_some() || self.one.resume.is_some()) {
-            (false, false) => Ok((batch, true)),
+            (false, false) if self.one == Requested::default() => Ok((batch, true)),
+            (false, false) => Err(ToolError::message(
+                "type, id, depends_on, group and isolation beside agents apply to none of them: put them into the elements of agents.",
+            )),
             (true, true) => Ok((vec![self.one.clone()], false)),
             _ => Err(ToolError::message("Provide either `task` (string) or `agents` (array).")),
         }
     }
+}
+
+/// Parses an element of `agents`.
+fn of_element(at: usize, element: Value) -> Result<Requested, ToolError> {
+    let Value::Object(fields) = element else {
+        return Err(ToolError::message(format!("agents[{at}] is not an object with a task: {element}")));
+    };
+    if fields.contains_key("mode") {
+        return Err(ToolError::message(format!(
+            "agents[{at}] has a mode, and mode is of the whole call: put it beside agents. No agent was started."
+        )));
+    }
+    requested(fields)
+        .map_err(|error| ToolError::message(format!("agents[{at}]: {error}. No agent was started.")))
 }
 
 fn not_a_batch(error: &serde_json::Error) -> ToolError {

@@ -11,8 +11,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 use system::{
-    AbsPath, Command, Entry, ExitStatus, FileKind, Metadata, Output, Process, Route, Routes, System,
-    SystemError, TerminalId, TextRange, WalkOptions,
+    AbsPath, Command, Entry, ExitStatus, FileKind, Metadata, Output, Piped, PipedCommand, Process, Route,
+    Routes, System, SystemError, TerminalId, TextRange, WalkOptions,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -297,6 +297,10 @@ impl System for Memory {
             source: std::io::Error::other("no script"),
         })?;
         Ok(Box::new(Scripted { script, world: self.clone() }))
+    }
+
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        Err(SystemError::NoPipes { program: command.program })
     }
 
     fn routes(&self) -> Routes {

@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 use system::{
-    AbsPath, Command, Entry, FileKind, Metadata, Process, Route, Routes, System, SystemError, TextRange,
-    WalkOptions,
+    AbsPath, Command, Entry, FileKind, Metadata, Piped, PipedCommand, Process, Route, Routes, System,
+    SystemError, TextRange, WalkOptions,
 };
 
 pub(crate) const KEY: &str = "sk-very-secret";
@@ -214,6 +214,10 @@ impl System for Files {
 
     async fn spawn(&self, _: Command) -> Result<Box<dyn Process>, SystemError> {
         refused("spawn")
+    }
+
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        Err(SystemError::NoPipes { program: command.program })
     }
 
     fn routes(&self) -> Routes {

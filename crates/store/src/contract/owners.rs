@@ -203,6 +203,7 @@ pub(super) async fn adds_up_the_contents_of_users_of_a_tenant(Fixture { store, .
             real: path("/w/a"),
             before: None,
             after: Some(Snapshot::of(of.repeat(bytes).as_bytes())),
+            agent: None,
         })
     };
     let contents = async |store: &dyn SessionStore, tenant: &str| {

@@ -126,6 +126,10 @@ pub fn samples() -> Vec<SessionEvent> {
         SessionEvent::EffortChanged(None),
         SessionEvent::FileChanged(change(None, Some("made"))),
         SessionEvent::FileChanged(FileChange { real: path("/else"), ..change(Some("a"), None) }),
+        SessionEvent::FileChanged(FileChange {
+            agent: Some("general-1".to_owned()),
+            ..change(None, Some("made"))
+        }),
         SessionEvent::Rewound(Rewound { to: Some(3), files: vec![change(Some("a"), Some("b"))] }),
         SessionEvent::Rewound(Rewound { to: None, files: Vec::new() }),
         compaction(CompactionStep::Completed { summary: TEXT.to_owned(), kept: 3 }),
@@ -145,7 +149,8 @@ fn compaction(step: CompactionStep) -> SessionEvent {
 pub(super) fn change(before: Option<&str>, after: Option<&str>) -> FileChange {
     let snapshot = |text: &str| Snapshot::of(text.as_bytes());
     let file = path("/größe 🦀");
-    FileChange { real: file.clone(), path: file, before: before.map(snapshot), after: after.map(snapshot) }
+    let (before, after) = (before.map(snapshot), after.map(snapshot));
+    FileChange { real: file.clone(), path: file, before, after, agent: None }
 }
 
 /// Returns the events that differ only in an enum value.

@@ -255,7 +255,8 @@ fn file_change(change: v1::FileChange) -> Result<FileChange, String> {
         Some(real) => AbsPath::new(&real).map_err(|error| error.to_string())?,
         None => path.clone(),
     };
-    Ok(FileChange { path, real, before: change.before.map(snapshot), after: change.after.map(snapshot) })
+    let (before, after) = (change.before.map(snapshot), change.after.map(snapshot));
+    Ok(FileChange { path, real, before, after, agent: change.agent })
 }
 
 fn snapshot(snapshot: v1::Snapshot) -> Snapshot {

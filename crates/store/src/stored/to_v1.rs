@@ -230,6 +230,7 @@ fn file_change(change: FileChange) -> v1::FileChange {
         path: change.path.as_str().to_owned(),
         before: change.before.map(snapshot),
         after: change.after.map(snapshot),
+        agent: change.agent,
     }
 }
 

@@ -325,6 +325,8 @@ pub(super) struct FileChange {
     pub(super) before: Option<Snapshot>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) after: Option<Snapshot>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) agent: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]

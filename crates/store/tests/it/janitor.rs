@@ -41,6 +41,7 @@ pub(crate) async fn fill(store: &dyn SessionStore, other: &dyn SessionStore) -> 
         real: system::AbsPath::new("/work/a").unwrap(),
         before: None,
         after: Some(Snapshot::of(b"kept")),
+        agent: None,
     });
     let mut open = Vec::new();
     for new in [session("open here"), parent("open child", "old with an open child")] {

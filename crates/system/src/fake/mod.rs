@@ -15,8 +15,8 @@ pub use faults::Call;
 pub use process::Script;
 
 use crate::{
-    AbsPath, Command, Entry, Metadata, Process, Routes, SandboxSupport, System, SystemError, TextRange,
-    WalkOptions, text,
+    AbsPath, Command, Entry, Metadata, Piped, PipedCommand, Process, Routes, SandboxSupport, System,
+    SystemError, TextRange, WalkOptions, text,
 };
 use async_trait::async_trait;
 use faults::{Fault, Faults};
@@ -260,6 +260,14 @@ impl System for FakeSystem {
             lock(&self.tree).add_file(path, bytes)?;
         }
         Ok(Box::new(FakeProcess::start(script, line, command.output_limit, Arc::clone(&self.running))))
+    }
+
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        let line = std::iter::once(&command.program).chain(&command.args).cloned().collect::<Vec<_>>();
+        let fault = lock(&self.faults).record("spawn_piped", line.join(" "));
+        let program = command.program.clone();
+        self.carry_out(fault).await.map_err(|source| SystemError::Spawn { program, source })?;
+        Err(SystemError::NoPipes { program: command.program })
     }
 
     fn today(&self) -> Option<String> {

@@ -83,7 +83,7 @@ pub(crate) fn events(text: &str) -> Vec<SessionEvent> {
     running.progress = SubagentProgress { error: None, ..SubagentProgress::default() };
     running.progress.status = SubagentStatus::Running;
     let swarm = SwarmState { agents: vec![running], ..SwarmState::default() };
-    let change = FileChange { path: path.clone(), real: path, before: None, after: None };
+    let change = FileChange { path: path.clone(), real: path, before: None, after: None, agent: None };
     let compaction =
         |step| SessionEvent::Compaction(Compaction { id: agent::CompactionId("k".to_owned()), step });
     vec![

@@ -41,9 +41,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 use system::{
-    AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, FileKind, Metadata, Pins,
-    Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextEncoding,
-    TextRange, WalkOptions,
+    AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, FileKind, Metadata, Pins, Piped,
+    PipedCommand, Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError,
+    TextEncoding, TextRange, WalkOptions,
 };
 
 /// A session's workspace that acts through its client.
@@ -501,6 +501,14 @@ impl System for AcpSystem {
                     }
                 }
             }
+        }
+    }
+
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        match self.editor_is_remote() {
+            // The program would run beside other files than the session's.
+            true => Err(SystemError::NoPipes { program: command.program }),
+            false => self.local.spawn_piped(command).await,
         }
     }
 

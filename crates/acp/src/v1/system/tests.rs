@@ -575,3 +575,27 @@ async fn a_client_that_disconnects_ends_the_command() {
     assert!(error.to_string().contains("closed the connection"), "{error}");
     assert_eq!(output(&mut process).await, "");
 }
+
+/// Programs that this program itself needs, such as git for worktrees, run beside the files.
+#[tokio::test]
+async fn piped_programs_run_beside_the_files() {
+    let git = || PipedCommand {
+        program: "git".to_owned(),
+        args: vec!["status".to_owned()],
+        cwd: AbsPath::new("/w").unwrap(),
+        inherit: Vec::new(),
+        env: Vec::new(),
+        error_limit: 100,
+    };
+    let started = |stage: &Stage| {
+        let calls = stage.disk.calls();
+        calls.iter().filter(|call| call.operation == "spawn_piped").count()
+    };
+    let stage = stage(EditorScript::full()).await;
+    // The fake machine itself has no pipes.
+    assert!(matches!(stage.system.spawn_piped(git()).await, Err(SystemError::NoPipes { .. })));
+    assert_eq!(started(&stage), 1, "on the local machine");
+    stage.system.capabilities.tools.change(ClientTools::Ide);
+    assert!(matches!(stage.system.spawn_piped(git()).await, Err(SystemError::NoPipes { .. })));
+    assert_eq!(started(&stage), 1, "the editor's files are elsewhere");
+}

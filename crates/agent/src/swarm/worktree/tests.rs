@@ -101,6 +101,22 @@ async fn a_worktree_without_changes_leaves_nothing_behind() {
     let worktree = repository.create(None).await.unwrap();
     assert_eq!(hand_back(&repository.system, &worktree).await, "It changed no file in its worktree.");
     assert_eq!(repository.git(&["branch", "--list", "tiller/*"]).await, "");
+    assert!(!repository.exists(&worktree.folder.parent().unwrap()).await, "nor an empty folder");
+    assert_eq!(repository.create(Some(&worktree)).await.as_ref(), Ok(&worktree), "it can go on");
+}
+
+#[tokio::test]
+async fn the_folder_of_worktrees_goes_with_the_last() {
+    let repository = Repository::new().await;
+    let first = repository.create(None).await.unwrap();
+    let system = &repository.system;
+    let second = create(system, &repository.folder, &"0199f0c4-5678".into(), "other", None).await.unwrap();
+    let all = first.folder.parent().unwrap();
+    system.write_text(&second.folder.join("new.txt"), "new\n").await.unwrap();
+    hand_back(system, &first).await;
+    assert!(repository.exists(&second.folder.join("new.txt")).await, "one is left in it");
+    hand_back(system, &second).await;
+    assert!(!repository.exists(&all).await);
 }
 
 #[tokio::test]

@@ -102,8 +102,11 @@ fn few_tools_are_listed_and_they_are_short() {
     let sent = |spec: &crate::ToolSpec| json!({"name": spec.name, "description": spec.description, "parameters": spec.parameters});
     let bytes =
         |specs: &[crate::ToolSpec]| json!(specs.iter().map(sent).collect::<Vec<_>>()).to_string().len();
-    let listed: Vec<_> =
-        super::offered(true, true).iter().filter(|tool| tool.is_offered()).map(|tool| tool.spec()).collect();
+    let listed: Vec<_> = super::offered(true, true, false)
+        .iter()
+        .filter(|tool| tool.is_offered())
+        .map(|tool| tool.spec())
+        .collect();
     let names: Vec<_> = listed.iter().map(|spec| spec.name.as_str()).collect();
     let expected = [
         "file_read",
@@ -148,7 +151,7 @@ fn the_small_profile_names_arguments_that_its_tools_have() {
 /// The contract's tool names can be called whether or not they are listed.
 #[test]
 fn the_names_of_the_contract_can_be_called() {
-    let tools = super::offered(true, true);
+    let tools = super::offered(true, true, false);
     for name in [
         "task_create",
         "task_update",
@@ -166,5 +169,17 @@ fn the_names_of_the_contract_can_be_called() {
     ] {
         let tool = tools.iter().find(|tool| tool.is_called(name)).unwrap_or_else(|| panic!("{name}"));
         assert!(!tool.is_offered(), "{name}");
+    }
+}
+
+#[test]
+fn worktrees_are_offered_only_beside_the_files() {
+    for (apart, offers) in [(false, true), (true, false)] {
+        let tools = super::offered(true, true, apart);
+        let named = tools.iter().filter(|tool| tool.name() == "subagent").collect::<Vec<_>>();
+        let [tool] = named.as_slice() else { panic!("{} tools", named.len()) };
+        let spec = tool.spec();
+        assert_eq!(spec.parameters["properties"].get("isolation").is_some(), offers);
+        assert!(spec.parameters["properties"].get("resume").is_some());
     }
 }

@@ -228,11 +228,18 @@ impl Candidate {
         limits: &ToolLimits,
     ) -> (ToolResult, Vec<SessionEvent>) {
         let mut colours = Colours::default();
+        let mut places = None;
         let (status, mut result, shown, title, events) = match outcome {
-            Ok(ToolOutput { result, colours: painted, shown, title, events }) => {
-                colours = painted;
+            Ok(ToolOutput { result, colours: painted, shown, locations, title, events }) => {
+                (colours, places) = (painted, locations);
                 let status = if result.is_error { ToolStatus::Failed } else { ToolStatus::Completed };
                 (status, result, shown, title, events)
+            }
+            Err(ToolError::CutShort(output)) => {
+                let ToolOutput { result, shown, locations, events, .. } = *output;
+                places = locations;
+                let text = format!("The call was cancelled. Until then:\n{}", result.text);
+                (ToolStatus::Cancelled, ToolResult::error(text), shown, None, events)
             }
             Err(ToolError::Cancelled(partial)) => {
                 let text = match partial {
@@ -267,6 +274,7 @@ impl Candidate {
         // The title of a call with subagents showed their progress; the recorded one replaces it.
         let shows_progress = self.effect() == Some(Effect::Delegates);
         update.display.title = title.or_else(|| shows_progress.then(|| self.description.title.clone()));
+        update.display.locations = places;
         (update.result, update.colours) = (Some(recorded), colours);
         (result, std::iter::once(SessionEvent::ToolCall(update)).chain(events).collect())
     }

@@ -6,7 +6,7 @@ use crate::{
     ToolOutput, ToolResult, ToolStatus,
     checkpoint::Recorder,
     gate::{Answer, Ruling, SubmittedCall},
-    limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT, REVIEW_WAIT},
+    limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT, REVIEW_WAIT, SUBAGENT_END_WAIT},
     policy::{self, Resolved},
     text::panic::panic_text,
     tool::titles,
@@ -100,7 +100,9 @@ impl Calls<'_> {
             (self.run_result_hooks(&mut candidate, outcome, cancel).await, content)
         };
         // Changes to files are recorded with the end of the call, whatever its outcome.
-        decided.extend(recorder.iter().flat_map(|recorder| recorder.events()));
+        if let Some(recorder) = recorder {
+            decided.extend(self.session.keep_changes(recorder.changes()).await?);
+        }
         let (result, events) = candidate.ended(outcome, content, &self.session.settings().limits.tools);
         decided.extend(events);
         self.session.record(decided).await?;
@@ -135,7 +137,7 @@ impl Calls<'_> {
             };
             Ok(self.session.gate().decide(&state, submitted, accesses).await)
         };
-        let ruling = guarded(ruling, cancel, LOOK_WAIT).await?;
+        let ruling = guarded(ruling, cancel, Patience { wait: LOOK_WAIT, grace: CANCEL_GRACE }).await?;
         // The sandbox available on this machine is now known.
         if let Some(place) = ruling.place()
             && place != state.sandbox
@@ -181,13 +183,13 @@ impl Calls<'_> {
             if is_foreign {
                 cx.limits = cx.limits.uncut();
             }
-            return Ok(guarded(call.run(&cx), cancel, wait(effect)).await);
+            return Ok(guarded(call.run(&cx), cancel, Patience::of(effect)).await);
         }
         let (inner, requests) = NestedCalls::channel();
         cx.nested_calls = inner;
         let over = cancel.child_token();
         let mut serving = std::pin::pin!(self.serve(&id, requests, &over));
-        let mut running = std::pin::pin!(guarded(call.run(&cx), cancel, wait(effect)));
+        let mut running = std::pin::pin!(guarded(call.run(&cx), cancel, Patience::of(effect)));
         let outcome = tokio::select! {
             biased;
             outcome = &mut running => outcome,
@@ -263,15 +265,30 @@ async fn prepare(
     cancel: &CancellationToken,
 ) -> Result<Vec<ToolContent>, ToolError> {
     let (call, effect) = candidate.call();
-    guarded(call.prepare(cx), cancel, wait(effect)).await
+    guarded(call.prepare(cx), cancel, Patience::of(effect)).await
 }
 
-/// Returns the timeout of one step of a call.
-fn wait(effect: Effect) -> Duration {
-    match effect {
-        Effect::Reads => FILES_WAIT,
-        Effect::Writes => REVIEW_WAIT,
-        Effect::Session | Effect::Delegates | Effect::Executes => CALL_WAIT,
+/// How long one step of a call may take.
+struct Patience {
+    /// Its timeout.
+    wait: Duration,
+    /// How long it may go on once it is cancelled.
+    grace: Duration,
+}
+
+impl Patience {
+    fn of(effect: Effect) -> Self {
+        let wait = match effect {
+            Effect::Reads => FILES_WAIT,
+            Effect::Writes => REVIEW_WAIT,
+            Effect::Session | Effect::Delegates | Effect::Executes => CALL_WAIT,
+        };
+        let grace = match effect {
+            // The turn ends only after its subagents, and the call has their results.
+            Effect::Delegates => SUBAGENT_END_WAIT + CANCEL_GRACE,
+            _ => CANCEL_GRACE,
+        };
+        Self { wait, grace }
     }
 }
 
@@ -280,11 +297,11 @@ fn wait(effect: Effect) -> Duration {
 async fn guarded<T>(
     step: impl Future<Output = Result<T, ToolError>>,
     cancel: &CancellationToken,
-    wait: Duration,
+    Patience { wait, grace }: Patience,
 ) -> Result<T, ToolError> {
     let abandoned = async {
         cancel.cancelled().await;
-        tokio::time::sleep(CANCEL_GRACE).await;
+        tokio::time::sleep(grace).await;
     };
     tokio::select! {
         biased;

@@ -50,7 +50,7 @@ pub(super) fn end(span: &Span, outcome: &Result<ToolOutput, ToolError>) {
 
 fn tool_error(error: &ToolError) -> &'static str {
     match error {
-        ToolError::Cancelled(_) => "cancelled",
+        ToolError::Cancelled(_) | ToolError::CutShort(_) => "cancelled",
         ToolError::System(SystemError::NotConfined(_)) => "not_confined",
         ToolError::System(_) => "system",
         ToolError::Message(_) => "failed",

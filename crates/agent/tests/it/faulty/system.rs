@@ -4,8 +4,8 @@ use super::Plan;
 use async_trait::async_trait;
 use std::sync::Arc;
 use system::{
-    AbsPath, Command, Entry, ExitStatus, FakeSystem, Metadata, Output, Process, Routes, System, SystemError,
-    TerminalId, TextRange, WalkOptions,
+    AbsPath, Command, Entry, ExitStatus, FakeSystem, Metadata, Output, Piped, PipedCommand, Process, Routes,
+    System, SystemError, TerminalId, TextRange, WalkOptions,
 };
 
 /// A system whose operations and processes fail.
@@ -33,6 +33,10 @@ macro_rules! failing {
             async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
                 let started = self.plan.through(self.inner.spawn(command), || broken(&any_path())).await?;
                 Ok(Box::new(FaultyProcess { inner: started, plan: self.plan.clone() }))
+            }
+
+            async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+                self.inner.spawn_piped(command).await
             }
 
             fn routes(&self) -> Routes {

@@ -62,6 +62,35 @@ async fn finished_results_survive_and_the_others_are_interrupted_and_can_be_resu
 }
 
 #[tokio::test]
+async fn a_resumed_dependent_has_its_inputs_again() {
+    let first = play(Cast::default(), |scene: &Scene| match scene.round {
+        _ if scene.is("input") => Reply::text("seven"),
+        _ if scene.is_subagent() => Reply::Hang(Vec::new()),
+        _ => batch(json!([
+            {"task": "input", "id": "a"},
+            {"task": "sum", "id": "b", "depends_on": ["a"]},
+            {"task": "late", "id": "c", "depends_on": ["b"]},
+        ])),
+    })
+    .await;
+    let running = first.session.start(vec![agent::Content::text("Go")]);
+    first.until(|scene| scene.task.contains("seven")).await;
+    let second = first
+        .reopen(|scene: &Scene| match (scene.is_subagent(), scene.round) {
+            (true, _) => Reply::text("Sum."),
+            (false, 1) => batch(json!([{"resume": "c"}, {"resume": "b"}])),
+            (false, _) => Reply::text("All of it."),
+        })
+        .await;
+    second.prompt("Go on").await;
+    let scenes = second.scenes.lock().unwrap();
+    let last = |text: &str| scenes.iter().any(|scene| scene.is_subagent() && scene.last[0].contains(text));
+    assert!(last("[Agent 'a']:\nseven"), "the one that had begun");
+    assert!(last("[Agent 'b']:\nSum."), "the one that waited, for the result of this run");
+    drop(running);
+}
+
+#[tokio::test]
 async fn a_fork_keeps_the_results_and_resumes_a_copy() {
     let play = play(Cast::default(), |scene: &Scene| match (scene.is_subagent(), scene.round) {
         (true, 0) => Reply::text("First."),

@@ -1,5 +1,6 @@
 //! Subagents: their requests, order, failures, results and restarts.
 
+mod changes;
 mod crash;
 mod failures;
 mod large;

@@ -43,11 +43,33 @@ async fn a_request_that_cannot_work_says_why() {
             "isolation: \"worktree\" is for agents of type general; explore agents change nothing.",
         ),
         (
+            json!({"agents": [{"task": "x"}, {"task": "y", "mode": "background"}]}),
+            "agents[1] has a mode, and mode is of the whole call: put it beside agents. No agent was started.",
+        ),
+        (
+            json!({"agents": [{"task": "x"}], "type": "general"}),
+            "type, id, depends_on, group and isolation beside agents apply to none of them: put them into the elements of agents.",
+        ),
+        (
             json!({"agents": [{"task": "x", "id": "a"}, {"task": "y", "id": "a"}, {"task": "z", "type": "t"}]}),
             "Validation errors:\nAgent ID 'a' already exists. Use a unique ID.\nInvalid agent type: 't'. Valid: general, explore, plan",
         ),
     ] {
         assert_eq!(answer(arguments.clone()).await, expected, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn unknown_fields_of_an_agent_are_refused() {
+    for (arguments, field) in [
+        (json!({"agents": [{"task": "x"}, {"task": "y", "tools": ["grep"]}]}), "unknown field `tools`"),
+        (json!({"agents": [{"task": "x", "depend_on": ["y"]}]}), "unknown field `depend_on`"),
+        (json!({"agents": ["x"]}), "agents[0] is not an object with a task"),
+        (json!({"agents": [{"task": "x", "isolation": "branch"}]}), "unknown variant `branch`"),
+        (json!({"task": "x", "tools": ["grep"]}), "subagent has no argument \"tools\""),
+    ] {
+        let text = answer(arguments.clone()).await;
+        assert!(text.contains(field), "{arguments}: {text}");
     }
 }
 

@@ -149,6 +149,7 @@ fn settings_compaction_and_rewind() -> Vec<SessionEvent> {
         real: path("/w/x"),
         before: None,
         after: None,
+        agent: None,
     };
     vec![
         user("hi"),
