@@ -202,6 +202,8 @@ pub(crate) const MODEL_SILENCE: Duration = Duration::from_secs(300);
 /// Extra silence allowed to a model that monitors its server itself: longer than the longest delay
 /// before a retry.
 pub(crate) const SILENCE_GRACE: Duration = Duration::from_secs(120);
+/// Timeout of the lookup of a session's directory.
+pub(crate) const ROOT_WAIT: Duration = Duration::from_secs(5);
 /// Timeout of the file lookups for a prompt: attachments and resolved paths.
 pub(crate) const LOOK_WAIT: Duration = Duration::from_secs(60);
 /// Timeout of a call that writes: the user may review the change.

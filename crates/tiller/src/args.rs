@@ -427,6 +427,18 @@ pub(crate) enum SessionsCommand {
         #[arg(required = true)]
         title: Vec<String>,
     },
+    /// Move sessions to the folder in which their project is now.
+    ///
+    /// For a project that was moved or renamed. Files are not touched. Directories of the sessions
+    /// below the old folder move too.
+    Move {
+        /// A session's id, or the old folder: all sessions of it and below it move.
+        #[arg(value_name = "ID|OLD")]
+        from: String,
+        /// The folder of the project now.
+        #[arg(value_name = "NEW", value_hint = clap::ValueHint::DirPath)]
+        to: PathBuf,
+    },
     /// Delete a session and everything stored of it, permanently.
     Delete {
         /// The session's id.

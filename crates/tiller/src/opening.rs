@@ -2,15 +2,15 @@
 //! change of it. Headless runs and the interface open it in the same way.
 
 use crate::{
-    answer::{Failure, Kind},
-    sessions,
+    answer::{Console, Failure, Kind},
+    question, sessions,
 };
 use agent::{
     CreateSession, LeaseHolder, ListQuery, OpenSession, Runtime, SessionError, SessionHandle, SessionId,
     StoreError, Surface,
 };
 use std::sync::Arc;
-use system::AbsPath;
+use system::{AbsPath, LocalSystem};
 
 /// The reason why nothing was opened without a model. The pilot runs a prompt only if it was chosen
 /// explicitly: it understands few prompts, and would report success without doing anything.
@@ -116,12 +116,34 @@ impl Opening {
             SessionChoice::Last => {
                 let query = ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() };
                 let last = runtime.list(query).await?.sessions.into_iter().next();
-                let failure = || {
-                    let what = format!("no session to continue in {cwd}");
-                    Failure::new(Kind::NotFound, what).next("tiller sessions list")
-                };
-                Ok(Some(last.ok_or_else(failure)?.id))
+                if let Some(last) = last {
+                    return Ok(Some(last.id));
+                }
+                let failure = Failure::new(Kind::NotFound, format!("no session to continue in {cwd}"));
+                Err(sessions::with_gone(failure, runtime, &LocalSystem::new(), cwd).await.into())
             }
+        }
+    }
+
+    /// Asks whether a session whose folder does not exist any more moves to `cwd`, and moves it.
+    /// Does nothing where nothing can be asked.
+    ///
+    /// # Errors
+    /// If it was not moved: the answer was no, or it is in use.
+    pub(crate) async fn rebind(
+        &self,
+        runtime: &Runtime,
+        console: &Console,
+        cwd: &AbsPath,
+        stored: Option<&SessionId>,
+    ) -> Result<(), anyhow::Error> {
+        let Some(id) = stored.filter(|_| console.may_ask() && !self.fork) else { return Ok(()) };
+        let Ok(record) = runtime.record(id).await else { return Ok(()) };
+        let Some(failure) = sessions::gone(&LocalSystem::new(), &record, cwd).await else { return Ok(()) };
+        let question = format!("{failure}. Move it to {cwd}, and continue it there? [y/N] ");
+        match question::ask(&question, |line| Ok(matches!(line.to_lowercase().as_str(), "y" | "yes")))? {
+            true => Ok(runtime.move_session(id, cwd).await?),
+            false => Err(failure.into()),
         }
     }
 
@@ -144,6 +166,11 @@ impl Opening {
         let Some(id) = stored else {
             return self.create(runtime, cwd, surface).await;
         };
+        if let Ok(record) = runtime.record(&id).await
+            && let Some(failure) = sessions::gone(surface.system.as_ref(), &record, cwd).await
+        {
+            return Err(OpeningError::Other(failure.into()));
+        }
         let opened = match self.fork {
             true => {
                 let record = sessions::record(runtime, &id).await?;

@@ -101,8 +101,12 @@ pub(crate) fn session(error: &SessionError) -> Error {
         SessionError::Model(error) => model(error),
         SessionError::NotAdmitted(refused) => not_admitted(refused),
         SessionError::OtherFolder { actual, .. } => {
-            invalid_params(error.to_string()).data(json!({ "cwd": actual.as_str() }))
+            let message = format!(
+                "{error}, or move the session to the new one with \"_meta\": {{\"tiller\": {{\"rebind\": true}}}}"
+            );
+            invalid_params(message).data(json!({ "cwd": actual.as_str() }))
         }
+        SessionError::AtWork(_) => invalid_params(error.to_string()),
         SessionError::Subagent { root, .. } => {
             invalid_params(error.to_string()).data(json!({ "sessionId": root.as_str() }))
         }

@@ -63,17 +63,38 @@ impl<W: Version> Connection<W> {
         let session_params: SessionParams = params(method, given)?;
         let servers = servers(&session_params.mcp_servers)?;
         let (cwd, additional_directories) = self.check_directories(peer, session_params, None).await?;
+        let id = SessionId(named.session_id);
+        let cwd = match cwd {
+            Some(cwd) => Some(self.own_spelling(&id, cwd).await),
+            None => None,
+        };
+        let rebind = named.meta.pointer("/tiller/rebind") == Some(&Value::Bool(true));
+        if let Some(cwd) = cwd.as_ref().filter(|_| rebind) {
+            self.check_may_start(cwd).await?;
+        }
         let take_over = named.meta.pointer("/tiller/takeOver") == Some(&Value::Bool(true));
         // The list is complete each time: a missing list means no directories.
-        let how =
-            OpenSession { cwd, additional_directories: Some(additional_directories), servers, take_over };
-        let id = SessionId(named.session_id);
+        let additional_directories = Some(additional_directories);
+        let how = OpenSession { cwd, rebind, additional_directories, servers, take_over };
         self.claims.begin_opening(&id);
         let opened = self.open_or_join(peer, &id, how, numbered).await;
         if opened.is_err() {
             self.leave_cancelled(peer, &id).await;
         }
         opened
+    }
+
+    /// Returns the directory of a session as the session spells it, if the given one is the same.
+    async fn own_spelling(&self, id: &SessionId, given: AbsPath) -> AbsPath {
+        let Ok(record) = self.runtime.record(id).await else { return given };
+        if record.cwd == given {
+            return given;
+        }
+        let local = &self.options.machines.local;
+        match (local.resolve(&record.cwd).await, local.resolve(&given).await) {
+            (Ok(own), Ok(real)) if own == real => record.cwd,
+            _ => given,
+        }
     }
 
     async fn open_or_join(

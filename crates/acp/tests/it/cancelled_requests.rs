@@ -127,6 +127,9 @@ impl SessionStore for BlockingStore {
         self.step().await?;
         self.inner.set_directories(lease, directories).await
     }
+    async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError> {
+        self.inner.set_cwd(lease, cwd).await
+    }
     async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
         self.inner.set_branch(lease, branch).await
     }

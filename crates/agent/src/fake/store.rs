@@ -335,6 +335,16 @@ impl SessionStore for MemoryStore {
         Ok(())
     }
 
+    async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        let held = state.held(&lease.session)?;
+        if held.epoch != lease.epoch || held.holder.is_none() {
+            return Err(StoreError::Fenced(lease.session.clone()));
+        }
+        held.record.cwd = cwd;
+        Ok(())
+    }
+
     async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
         let mut state = self.lock();
         let held = state.held(&lease.session)?;

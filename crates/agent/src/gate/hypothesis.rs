@@ -1,6 +1,9 @@
 //! Hypothetical calls: the decision that a new session would make.
 
-use super::lookup::{confinement, resolved};
+use super::{
+    lookup::{confinement, resolved},
+    roots::Roots,
+};
 use crate::{
     Access, Effect, RuntimeOptions,
     policy::{self, Bounds, CommandConfinement, Decision, Grants, Policy, PolicySettings, Resolved, Subject},
@@ -40,7 +43,7 @@ pub(crate) async fn verdict(
 struct Hypothesis<'a> {
     options: &'a RuntimeOptions,
     question: Question<'a>,
-    roots: [AbsPath; 1],
+    roots: Roots,
     accesses: Vec<Resolved>,
     grants: Grants,
     confinement: CommandConfinement,
@@ -53,7 +56,8 @@ impl<'a> Hypothesis<'a> {
         cwd: &AbsPath,
         question: Question<'a>,
     ) -> Self {
-        let roots = [cwd.clone()];
+        let mut roots = Roots::of(cwd, Vec::new());
+        roots.change(system, cwd, Vec::new()).await;
         let mut accesses = Vec::with_capacity(question.accesses.len());
         for access in &question.accesses {
             accesses.push(resolved(system, access.clone(), None, cwd).await);
@@ -61,7 +65,7 @@ impl<'a> Hypothesis<'a> {
         let bounds = Bounds {
             options: &options.sandbox,
             mode: options.start.mode,
-            roots: &roots,
+            roots: roots.spelled(),
             blocked_paths: &options.permissions.blocked_paths,
             rules: &options.permissions.rules,
             temp: &[],
@@ -91,6 +95,6 @@ impl<'a> Hypothesis<'a> {
             apart: false,
         };
         let Question { tool, effect, .. } = self.question;
-        ask(&policy, &Subject { tool, effect, accesses: &self.accesses, roots: &self.roots })
+        ask(&policy, &Subject { tool, effect, accesses: &self.accesses, roots: self.roots.all() })
     }
 }

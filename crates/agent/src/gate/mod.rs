@@ -4,6 +4,7 @@ pub(crate) mod direct_caller;
 pub(crate) mod explain;
 mod hypothesis;
 mod lookup;
+mod roots;
 mod ruling;
 
 pub(crate) use ruling::{Answer, Ruling, SubmittedCall};
@@ -20,6 +21,7 @@ use crate::{
     tool::titles,
 };
 use lookup::{confinement, places, resolved};
+use roots::Roots;
 use std::sync::Arc;
 use system::{
     AbsPath, Confined, FoundRules, Pins, PrivateTemp, Route, Sandbox, SandboxLevel, SandboxSupport, System,
@@ -31,8 +33,8 @@ pub(crate) struct Gate {
     system: Arc<dyn System>,
     log: SessionLog,
     grants: Arc<Grants>,
-    /// The session's directory, then the additional directories.
-    roots: Vec<AbsPath>,
+    /// The session's directory and the additional directories.
+    roots: Roots,
     /// The settings that allow and deny. Callers refresh them immediately before they use the gate.
     settings: Arc<LiveSettings>,
     /// The session's own temporary directories.
@@ -58,9 +60,8 @@ impl Gate {
         let readable = ReadableDirectories::default();
         let sandbox = &settings.seen().sandbox;
         let (temp, outputs) = (sandbox.temp_of(session), sandbox.outputs_of(session));
-        let mut gate = Self { system, log, grants, roots: Vec::new(), settings, temp, outputs, readable };
-        gate.work_in(cwd, additional_directories);
-        gate
+        let roots = Roots::of(cwd, additional_directories);
+        Self { system, log, grants, roots, settings, temp, outputs, readable }
     }
 
     /// Lets calls read further directories without approval.
@@ -68,19 +69,21 @@ impl Gate {
         Self { readable, ..self }
     }
 
-    /// Bounds the session to its directory and additional ones, from the next decision on.
-    pub(crate) fn work_in(&mut self, cwd: &AbsPath, additional_directories: Vec<AbsPath>) {
-        self.roots = std::iter::once(cwd.clone()).chain(additional_directories).collect();
+    /// Bounds the session to its directory and additional ones, from the next decision on. A
+    /// directory that it has worked in before leads where it led then.
+    pub(crate) async fn work_in(&mut self, cwd: &AbsPath, additional_directories: Vec<AbsPath>) {
+        self.roots.change(self.system.as_ref(), cwd, additional_directories).await;
     }
 
     /// Returns the additional directories that the session may work in.
     pub(crate) fn additional_directories(&self) -> &[AbsPath] {
-        &self.roots[1..]
+        &self.roots.spelled()[1..]
     }
 
     /// Makes the session act through another system. The caller must forget the grants, because
     /// they were given for the old system.
     pub(crate) fn move_to(&mut self, system: Arc<dyn System>) {
+        self.roots.forget();
         self.system = system;
     }
 
@@ -230,10 +233,15 @@ impl Gate {
         let now = self.settings.seen();
         let resolved = Resolved::new(Access::Read(path.clone()), Some(canonical.clone()), Dialect::Unknown);
         let accesses = [resolved];
-        let subject =
-            Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
+        let subject = Subject {
+            tool: "file_read",
+            effect: Effect::Reads,
+            accesses: &accesses,
+            roots: self.roots.all(),
+        };
         let decision = policy::decide(&self.policy(&now, state, CommandConfinement::Off), &subject);
-        let may = policy::inside(&self.roots, &accesses[0]) && matches!(decision, Decision::Allow { .. });
+        let may =
+            policy::inside(self.roots.all(), &accesses[0]) && matches!(decision, Decision::Allow { .. });
         may.then(|| self.pinned(&accesses, policy::sandbox(&self.bounds(&now, state.mode))))
     }
 
@@ -243,7 +251,7 @@ impl Gate {
         let call = Access::Call { function: function.to_owned(), read_only: true };
         let accesses = [Resolved::new(call, None, Dialect::Unknown)];
         let subject =
-            Subject { tool: function, effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
+            Subject { tool: function, effect: Effect::Reads, accesses: &accesses, roots: self.roots.all() };
         match policy::decide(&self.policy(&now, state, CommandConfinement::Off), &subject) {
             Decision::Deny { reason, .. } => Some(reason),
             _ => None,
@@ -263,8 +271,12 @@ impl Gate {
         let state = SessionState { mode: Mode::Edit, ..state.clone() };
         let write = Access::Write(path.clone());
         let accesses = [Resolved::new(write, Some(canonical.clone()), Dialect::Unknown)];
-        let subject =
-            Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &self.roots };
+        let subject = Subject {
+            tool: "file_write",
+            effect: Effect::Writes,
+            accesses: &accesses,
+            roots: self.roots.all(),
+        };
         match policy::decide(&self.policy(&now, &state, CommandConfinement::Off), &subject) {
             Decision::Deny { reason, .. } => Some(reason),
             _ => None,
@@ -296,7 +308,7 @@ impl Gate {
         Bounds {
             options: &now.sandbox,
             mode,
-            roots: &self.roots,
+            roots: self.roots.spelled(),
             blocked_paths: &now.permissions.blocked_paths,
             rules: &now.permissions.rules,
             temp: &self.temp,
@@ -330,6 +342,6 @@ impl Gate {
     }
 
     fn subject<'a>(&'a self, submitted: &SubmittedCall<'a>, accesses: &'a [Resolved]) -> Subject<'a> {
-        Subject { tool: submitted.tool, effect: submitted.effect, accesses, roots: &self.roots }
+        Subject { tool: submitted.tool, effect: submitted.effect, accesses, roots: self.roots.all() }
     }
 }

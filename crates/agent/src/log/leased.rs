@@ -63,6 +63,11 @@ impl LeasedLog {
         self.store.set_directories(&self.lease, folders).await
     }
 
+    /// Stores the session's directory.
+    pub(crate) async fn set_cwd(&self, cwd: AbsPath) -> Result<(), StoreError> {
+        self.store.set_cwd(&self.lease, cwd).await
+    }
+
     /// Stores what git has checked out in the session's directory.
     pub(crate) async fn set_branch(&self, branch: Option<String>) -> Result<(), StoreError> {
         self.store.set_branch(&self.lease, branch).await

@@ -456,8 +456,7 @@ fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     subject.accesses.iter().all(|resolved| match &resolved.access {
         Access::Write(path) => {
             subject.tool != "apply_patch"
-                && resolved.canonical.as_ref() == Some(path)
-                && subject.roots.iter().any(|root| path.starts_with(root))
+                && resolved.canonical.as_ref().is_some_and(|real| is_same_below(subject.roots, path, real))
         }
         Access::Execute { unconfined, .. } => {
             !unconfined && commands::obstacle(policy, subject.roots, resolved).is_none()
@@ -466,6 +465,13 @@ fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
         Access::Call { .. } => subject.tool == "web_search",
         Access::Fetch(_) => false,
     })
+}
+
+/// Whether a path and its real path name the same place below the session's directories: a link may
+/// lead to a directory of the session, and none leads on below it.
+fn is_same_below(roots: &[AbsPath], path: &AbsPath, real: &AbsPath) -> bool {
+    let below = |path| roots.iter().filter_map(move |root| AbsPath::relative_to(path, root));
+    below(path).any(|name| below(real).any(|other| other == name))
 }
 
 fn not_listed(subject: &Subject<'_>) -> Decision {

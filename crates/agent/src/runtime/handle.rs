@@ -89,6 +89,9 @@ pub enum SessionError {
         /// The given directory.
         given: AbsPath,
     },
+    /// The session is open, and cannot be moved to another directory.
+    #[error("session {0} is open and cannot be moved now; close it first")]
+    AtWork(SessionId),
     /// The session is that of a subagent.
     #[error("session {session} belongs to a subagent of session {root}; open that one")]
     Subagent {

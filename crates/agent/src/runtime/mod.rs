@@ -3,6 +3,7 @@
 mod children;
 pub(crate) mod handle;
 pub(crate) mod locks;
+mod moving;
 mod once;
 mod orphans;
 mod start;
@@ -76,8 +77,10 @@ pub struct CreateSession {
 /// How a stored session is opened.
 #[derive(Debug, Clone, Default)]
 pub struct OpenSession {
-    /// If given, must be the session's own directory.
+    /// If given, must be the session's own directory, unless `rebind` is set.
     pub cwd: Option<AbsPath>,
+    /// Whether the session moves to the given directory, if that is another one.
+    pub rebind: bool,
     /// Additional directories that it may work in, replacing the stored ones; `None` keeps those.
     pub additional_directories: Option<Vec<AbsPath>>,
     /// MCP servers provided by the client, replacing those it provided before; `None` keeps those.
@@ -256,11 +259,18 @@ impl Runtime {
         if let Some(root) = self.store.parent(id).await? {
             return Err(SessionError::Subagent { session: id.clone(), root });
         }
-        if let Some(given) = &how.cwd
-            && *given != record.cwd
+        let to = how.cwd.clone().filter(|given| *given != record.cwd);
+        if let Some(given) = &to
+            && !how.rebind
         {
             let (session, actual, given) = (id.clone(), record.cwd, given.clone());
             return Err(SessionError::OtherFolder { session, actual, given });
+        }
+        if let Some(handle) = self.find(id).filter(|_| to.is_some()) {
+            if handle.state().busy {
+                return Err(SessionError::AtWork(id.clone()));
+            }
+            handle.close().await;
         }
         if let Some(handle) = self.find(id) {
             if !handle.is_lost() {
@@ -273,12 +283,24 @@ impl Runtime {
             handle.close().await;
         }
         let place = self.place()?;
-        let settings = self.follow(id, &record.cwd).await?;
+        let settings = self.follow(id, to.as_ref().unwrap_or(&record.cwd)).await?;
         let holder = if how.take_over { self.store.holder(id).await? } else { None };
         let log = self.log(self.store.acquire(id, how.take_over).await?);
         let servers = how.servers.unwrap_or_default();
         let origin = if holder.is_some() { Origin::Taken } else { Origin::Own };
-        let stored = Stored { record, folders: how.additional_directories, origin };
+        let (record, folders) = match to {
+            None => (record, how.additional_directories),
+            Some(to) => {
+                let moved = moving::moved(&record, &to);
+                let folders = how.additional_directories.or(Some(moved.additional_directories.clone()));
+                if let Err(error) = log.set_cwd(to).await {
+                    log.give_back().await;
+                    return Err(error.into());
+                }
+                (SessionRecord { cwd: moved.cwd, ..record }, folders)
+            }
+        };
+        let stored = Stored { record, folders, origin };
         self.reopen(stored, servers, (log, settings, place), attach).await
     }
 

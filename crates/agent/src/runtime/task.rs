@@ -161,7 +161,7 @@ impl SessionTask {
         self.controls.set_queued(self.waiting.len());
         self.controls.follow_settings().await;
         self.move_on();
-        self.session.begin_turn(self.controls.state().additional_directories);
+        self.session.begin_turn(self.controls.state().additional_directories).await;
         self.idle.wake(self.session.log().memory());
         let result = {
             let Self { session, controls, inbox, waiting, closing, .. } = self;

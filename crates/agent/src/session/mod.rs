@@ -309,9 +309,9 @@ impl Session {
 
     /// Begins a turn: drops a model created under other settings, and confines the session to its
     /// directory and the additional ones. Both hold for the whole turn.
-    pub(crate) fn begin_turn(&mut self, additional_directories: Vec<AbsPath>) {
+    pub(crate) async fn begin_turn(&mut self, additional_directories: Vec<AbsPath>) {
         self.models.follow(self.settings());
-        self.gate.work_in(&self.cwd, additional_directories);
+        self.gate.work_in(&self.cwd, additional_directories).await;
     }
 
     /// Moves tools to another surface. The caller must clear the grants, which apply to the old

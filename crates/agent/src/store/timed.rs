@@ -78,6 +78,10 @@ impl SessionStore for TimedStore {
         timed(self.0.set_directories(lease, folders)).await
     }
 
+    async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError> {
+        timed(self.0.set_cwd(lease, cwd)).await
+    }
+
     async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
         timed(self.0.set_branch(lease, branch)).await
     }

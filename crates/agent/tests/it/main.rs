@@ -13,6 +13,7 @@ mod every_operation;
 mod fatigue;
 mod faults;
 mod faulty;
+mod folders;
 mod goals;
 mod law;
 mod lease_life;

@@ -84,6 +84,31 @@ async fn a_session_never_comes_back_looser_and_belongs_to_its_folder() {
 }
 
 #[tokio::test]
+async fn a_moved_session_works_in_its_new_folder() {
+    let path = |text: &str| AbsPath::new(text).unwrap();
+    let stage = stage(Setting::default()).await;
+    stage.session.set_directories(vec![path("/w/sub"), path("/else")]).await.unwrap();
+    let id = stage.session.id().clone();
+    let open = stage.runtime.move_session(&id, &path("/new")).await.unwrap_err();
+    assert_eq!(open, SessionError::AtWork(id.clone()));
+    stage.session.close().await;
+    stage.runtime.move_session(&id, &path("/new")).await.unwrap();
+    let record = stage.runtime.record(&id).await.unwrap();
+    assert_eq!(
+        (record.cwd, record.additional_directories),
+        (path("/new"), vec![path("/new/sub"), path("/else")])
+    );
+    let surface = || Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
+    let how = OpenSession { cwd: Some(path("/newer")), rebind: true, ..OpenSession::default() };
+    let session = stage.runtime.open(&id, how, |_| surface()).await.unwrap();
+    assert_eq!(
+        (session.cwd(), stage.runtime.record(&id).await.unwrap().cwd),
+        (&path("/newer"), path("/newer"))
+    );
+    assert_eq!(session.state().additional_directories, [path("/newer/sub"), path("/else")]);
+}
+
+#[tokio::test]
 async fn opening_an_open_session_attaches_to_it() {
     let stage = stage(Setting::default()).await;
     let handle = stage

@@ -51,6 +51,7 @@ where
         records::deletes_permanently,
         records::keeps_the_sessions_of_subagents_with_their_root,
         records::replaces_additional_directories,
+        records::replaces_the_directory,
         records::replaces_the_branch,
         append::numbers_events_without_gaps,
         append::pages_events,

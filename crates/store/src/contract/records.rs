@@ -134,6 +134,20 @@ pub(super) async fn replaces_additional_directories(Fixture { store, .. }: Fixtu
     assert_eq!(store.set_directories(&lease, vec![path("/b")]).await, fenced);
 }
 
+pub(super) async fn replaces_the_directory(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    store.set_cwd(&lease, path("/b c")).await.expect("set");
+    assert_eq!(store.get(&lease.session).await.expect("found").cwd, path("/b c"));
+    let of = async |cwd: &str| {
+        let query = ListQuery { cwd: Some(path(cwd)), limit: 9, ..ListQuery::default() };
+        store.list(query).await.expect("listed").sessions.len()
+    };
+    assert_eq!((of("/a").await, of("/b c").await), (0, 1));
+    store.acquire(&lease.session, true).await.expect("acquired");
+    let fenced = Err(StoreError::Fenced(lease.session.clone()));
+    assert_eq!(store.set_cwd(&lease, path("/d")).await, fenced);
+}
+
 pub(super) async fn replaces_the_branch(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
     let before = store.get(&lease.session).await.expect("found");

@@ -304,6 +304,10 @@ impl SessionStore for PostgresStore {
         write::set(&self.shared, &self.scope, lease, "additional_directories", &directories).await
     }
 
+    async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError> {
+        write::set(&self.shared, &self.scope, lease, "cwd", &column::text(cwd.as_str())).await
+    }
+
     async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
         let branch = branch.as_deref().map(column::text);
         write::set(&self.shared, &self.scope, lease, "branch", &branch).await

@@ -248,6 +248,11 @@ impl SessionStore for SqliteStore {
         self.writer.call(move |connection| write::set_directories(connection, &lease, &directories)).await
     }
 
+    async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError> {
+        let lease = lease.clone();
+        self.writer.call(move |connection| write::set_cwd(connection, &lease, &cwd)).await
+    }
+
     async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
         let lease = lease.clone();
         let set = move |connection: &Connection| write::set_branch(connection, &lease, branch.as_deref());

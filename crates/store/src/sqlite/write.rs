@@ -82,6 +82,16 @@ pub(super) fn set_directories(
     Ok(())
 }
 
+pub(super) fn set_cwd(connection: &Connection, lease: &Lease, cwd: &AbsPath) -> Result<(), StoreError> {
+    // An empty append checks the lease.
+    append(connection, lease, &[], &Changes::default())?;
+    connection
+        .prepare_cached("UPDATE sessions SET cwd = ?2 WHERE id = ?1")
+        .and_then(|mut statement| statement.execute((lease.session.as_str(), cwd.as_str())))
+        .map_err(|error| failed(&error))?;
+    Ok(())
+}
+
 pub(super) fn set_branch(
     connection: &Connection,
     lease: &Lease,

@@ -66,6 +66,7 @@ fn kind(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
             SessionError::Settings(_) => Some(Kind::Config),
             SessionError::OtherFolder { .. } | SessionError::Subagent { .. } => Some(Kind::Usage),
             SessionError::NotAdmitted(_) => Some(Kind::Limit),
+            SessionError::AtWork(_) => Some(Kind::Busy),
             SessionError::Closed => Some(Kind::Internal),
         };
     }

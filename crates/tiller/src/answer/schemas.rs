@@ -15,7 +15,7 @@ use crate::{
     secrets::commands::{SecretChange, SecretList, SecretStatus},
     server::admin,
     session_stores::{StoreMigration, StoreStatus, TransferReport, Verification},
-    sessions::{Exported, HitRow, RepairReport, Rewound, SessionChange, SessionRow, TurnRow},
+    sessions::{Exported, HitRow, MovedSessions, RepairReport, Rewound, SessionChange, SessionRow, TurnRow},
     settings_commands::{
         Applied, Edited, ExampleList, OptionList, PathList, SetAnswer, SettingAnswer, SettingList,
         ShownConfig, UnsetAnswer,
@@ -86,6 +86,7 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<SessionChange>("sessions archive"),
     described::<SessionChange>("sessions unarchive"),
     described::<SessionChange>("sessions rename"),
+    described::<MovedSessions>("sessions move"),
     described::<SessionChange>("sessions delete"),
     described::<Page<Value>>("sessions show"),
     described::<SessionChange>("sessions fork"),

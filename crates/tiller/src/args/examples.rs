@@ -49,6 +49,10 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller sessions archive", &["tiller sessions archive ID"]),
     ("tiller sessions unarchive", &["tiller sessions unarchive ID"]),
     ("tiller sessions rename", &["tiller sessions rename ID Fix the parser"]),
+    (
+        "tiller sessions move",
+        &["tiller sessions move ~/old/project ~/new/project", "tiller sessions move ID ."],
+    ),
     ("tiller sessions delete", &["tiller sessions delete ID --yes"]),
     ("tiller sessions search", &["tiller sessions search retry timeout --cwd ."]),
     ("tiller sessions rewind", &["tiller sessions rewind ID", "tiller sessions rewind ID --to 3"]),

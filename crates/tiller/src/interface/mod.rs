@@ -77,6 +77,7 @@ pub(crate) async fn run(
     let app_options = AppOptions { everywhere: remembered::read(resolved).await.everywhere, ..app_options };
     // A session that does not exist is an error of the command line.
     let stored = options.session.find(&runtime, cwd).await?;
+    options.session.rebind(&runtime, console, cwd, stored.as_ref()).await?;
     let host = TerminalHost {
         options: resolved.clone(),
         followed: Followed {

@@ -3,6 +3,7 @@
 mod find;
 mod fork;
 pub(crate) mod health;
+mod moving;
 pub(crate) mod repair;
 mod rewind;
 mod rows;
@@ -10,6 +11,7 @@ mod show;
 mod silent;
 pub(crate) mod transfer;
 
+pub(crate) use moving::{MovedSessions, gone, with_gone};
 pub(crate) use repair::RepairReport;
 pub(crate) use rewind::{Rewound, TurnRow};
 pub(crate) use rows::{Exported, HitRow, SessionChange, SessionRow};
@@ -116,6 +118,15 @@ pub(crate) async fn run(
             runtime.set_title(&id, title).await?;
             let title = runtime.record(&id).await?.title;
             changed(console, &id, "renamed", title)
+        }
+        SessionsCommand::Move { from, to } => {
+            let to = environment::absolute(base, &to)?;
+            environment::check_directory("NEW", &to)?;
+            let from = match from.contains('/') || from == "." || from == ".." {
+                true => moving::From::Folder(environment::absolute(base, Path::new(&from))?),
+                false => moving::From::Session(resolve(&from).await?),
+            };
+            moving::run(console, runtime, system.as_ref(), from, to).await
         }
         SessionsCommand::Search { words, limit, pages } => {
             let cwd = console.chosen_directory().cloned();

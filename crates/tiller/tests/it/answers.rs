@@ -49,6 +49,7 @@ const LINES: &[Line] = &[
     line("sessions search one", "sessions search"),
     line("sessions show SESSION", "sessions show"),
     line("sessions rename SESSION A title", "sessions rename"),
+    line("sessions move /absent/project .", "sessions move"),
     line("sessions archive SESSION", "sessions archive"),
     line("sessions unarchive SESSION", "sessions unarchive"),
     line("sessions export SESSION --format markdown", "sessions export"),

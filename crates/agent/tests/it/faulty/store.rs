@@ -72,6 +72,10 @@ impl SessionStore for FaultyStore {
         self.through(&lease.session, self.inner.set_directories(lease, folders)).await
     }
 
+    async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError> {
+        self.inner.set_cwd(lease, cwd).await
+    }
+
     async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
         self.inner.set_branch(lease, branch).await
     }
