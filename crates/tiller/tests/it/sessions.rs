@@ -50,3 +50,65 @@ fn both_interfaces_make_the_same_change_and_continue_each_others_sessions() {
         assert_eq!((listed(&[]), listed(&["--archived"])), (left, 2), "{command}");
     }
 }
+
+#[test]
+fn sessions_move_with_their_project() {
+    let home = Home::new();
+    let path = |name: &str| home.file(name);
+    let run = |args: &[&str]| -> Value { serde_json::from_slice(&home.run(args).stdout).unwrap() };
+    home.write("old/a.txt", "one\n");
+    home.write("old/sub/b.txt", "one\n");
+    let (old, sub, new) = (path("old"), path("old/sub"), path("new place"));
+    let first = run(&["-p", "help", "--cwd", &old, "-o", "json"])["session_id"].clone();
+    let second = run(&["-p", "help", "--cwd", &sub, "-o", "json"])["session_id"].clone();
+    std::fs::rename(&old, &new).unwrap();
+
+    let none = run(&["-p", "help", "-c", "--cwd", &new, "-o", "json"]);
+    assert_eq!(none["kind"], "not_found", "{none}");
+    let command = format!("tiller sessions move {old} '{new}'");
+    assert!(none["next_commands"].as_array().unwrap().contains(&json!(command)), "{none}");
+    let gone = run(&["-p", "help", "--session", first.as_str().unwrap(), "--cwd", &new, "-o", "json"]);
+    assert!(gone["error"].as_str().unwrap().contains("does not exist any more"), "{gone}");
+    let command = format!("tiller sessions move {} '{new}'", first.as_str().unwrap());
+    assert_eq!(gone["next_commands"], json!([command]));
+
+    let moved = run(&["sessions", "move", &old, &new, "--json"]);
+    let mut places: Vec<_> =
+        moved["moved"].as_array().unwrap().iter().map(|one| (&one["id"], &one["to"])).collect();
+    places.sort_by_key(|(id, _)| id.to_string());
+    let new_sub = json!(path("new place/sub"));
+    assert_eq!(places, [(&first, &json!(new)), (&second, &new_sub)]);
+    let on = run(&["-p", "help", "-c", "--cwd", &new, "-o", "json"]);
+    assert_eq!(on["session_id"], first);
+    let back = run(&["sessions", "move", first.as_str().unwrap(), &path("."), "--json"]);
+    assert_eq!(back["success"], true, "{back}");
+    let none = run(&["sessions", "move", &path("nowhere"), &new, "--json"]);
+    assert_eq!((&none["success"], &none["kind"]), (&json!(false), &json!("not_found")));
+}
+
+#[test]
+fn an_editor_rebinds_a_session_to_its_folder() {
+    let home = Home::new();
+    home.write("old/a.txt", "one\n");
+    let (old, new) = (home.file("old"), home.file("new"));
+    let ran = home.run(&["-p", "help", "--cwd", &old, "-o", "json"]);
+    let id = serde_json::from_slice::<Value>(&ran.stdout).unwrap()["session_id"].clone();
+    std::fs::rename(&old, &new).unwrap();
+    let mut editor = Editor::with_everything();
+    let (mut agent, _) = Agent::open(&home, &[], &editor);
+    for method in ["session/load", "session/resume"] {
+        let given = json!({ "sessionId": id, "cwd": new, "mcpServers": [] });
+        if method == "session/load" {
+            let refused = agent.call(method, given.clone(), &mut editor).unwrap_err();
+            assert!(refused.to_string().contains("rebind"), "{refused}");
+        }
+        let mut given = given;
+        given["_meta"] = json!({ "tiller": { "rebind": true } });
+        agent.call(method, given, &mut editor).unwrap();
+        agent.call("session/close", json!({ "sessionId": id }), &mut editor).unwrap();
+    }
+    agent.hang_up();
+    let listed: Value =
+        serde_json::from_slice(&home.run(&["sessions", "list", "--cwd", &new, "--json"]).stdout).unwrap();
+    assert_eq!(listed["items"][0]["session_id"], id, "{listed}");
+}
