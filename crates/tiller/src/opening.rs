@@ -115,7 +115,8 @@ impl Opening {
             }
             SessionChoice::Last => {
                 let query = ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() };
-                let last = runtime.list(query).await?.sessions.into_iter().next();
+                let listed = runtime.list_of_folder(&LocalSystem::new(), query).await?;
+                let last = listed.sessions.into_iter().next();
                 if let Some(last) = last {
                     return Ok(Some(last.id));
                 }

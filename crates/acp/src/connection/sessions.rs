@@ -53,7 +53,8 @@ impl<W: Wire> Connection<W> {
         };
         let limit = if self.native.is_kosmokrator() { KOSMOKRATOR_LIST_PAGE } else { LIST_PAGE };
         let query = ListQuery { cwd, archived, cursor: given.cursor, limit, ..ListQuery::default() };
-        self.runtime.list(query).await.map_err(|error| errors::store(&error))
+        let local = self.options.machines.local.as_ref();
+        self.runtime.list_of_folder(local, query).await.map_err(|error| errors::store(&error))
     }
 
     /// Cancels this client's prompts and leaves the session.

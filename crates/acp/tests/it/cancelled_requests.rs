@@ -148,6 +148,9 @@ impl SessionStore for BlockingStore {
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         self.inner.list(query).await
     }
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+        self.inner.directories(owner).await
+    }
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         self.inner.search(query).await
     }

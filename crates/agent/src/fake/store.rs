@@ -404,7 +404,10 @@ impl SessionStore for MemoryStore {
         };
         let mut sessions: Vec<_> =
             state.sessions.values().filter(listed).map(|held| held.record.clone()).collect();
-        sessions.retain(|record| query.cwd.as_ref().is_none_or(|cwd| *cwd == record.cwd));
+        let of = |record: &SessionRecord, cwd: &AbsPath| {
+            *cwd == record.cwd || query.spellings.contains(&record.cwd)
+        };
+        sessions.retain(|record| query.cwd.as_ref().is_none_or(|cwd| of(record, cwd)));
         sessions.retain(|record| query.project.as_ref().is_none_or(|root| record.cwd.starts_with(root)));
         sessions.retain(|record| query.archived.lists(record.listing.archived));
         // The clock ticks with every change, so the time alone orders the sessions and identifies
@@ -418,6 +421,18 @@ impl SessionStore for MemoryStore {
         sessions.truncate(query.limit);
         let next_cursor = sessions.last().filter(|_| more).map(|last| last.times.updated_at.to_string());
         Ok(SessionPage { sessions, next_cursor })
+    }
+
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+        let state = self.lock();
+        let own = state
+            .sessions
+            .values()
+            .filter(|held| held.parent.is_none() && held.record.listing.owner.as_ref() == owner);
+        let mut directories: Vec<_> = own.map(|held| held.record.cwd.clone()).collect();
+        directories.sort();
+        directories.dedup();
+        Ok(directories)
     }
 
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {

@@ -40,7 +40,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use system::AbsPath;
+use system::{AbsPath, System};
 
 /// The runtime behind every surface.
 pub struct Runtime {
@@ -589,6 +589,25 @@ impl Runtime {
         let mut page = self.store.list(query).await?;
         page.sessions.iter_mut().for_each(display::record);
         Ok(page)
+    }
+
+    /// Lists stored sessions, as [`Runtime::list`] does; those of the query's directory in each of
+    /// its spellings. The system resolves links.
+    pub async fn list_of_folder(
+        &self,
+        system: &dyn System,
+        mut query: ListQuery,
+    ) -> Result<SessionPage, StoreError> {
+        if let Some(cwd) = &query.cwd
+            && let Ok(real) = system.resolve(cwd).await
+        {
+            for known in self.store.directories(query.owner.as_ref()).await? {
+                if known != *cwd && system.resolve(&known).await.is_ok_and(|known| known == real) {
+                    query.spellings.push(known);
+                }
+            }
+        }
+        self.list(query).await
     }
 
     /// Closes every open session: cancels turns, waits for them to settle, releases the leases.

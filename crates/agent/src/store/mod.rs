@@ -99,6 +99,10 @@ pub trait SessionStore: Send + Sync {
     /// Returns a page of sessions after a cursor, the last used first, optionally of one directory.
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError>;
 
+    /// Returns the directories of a user's sessions, each once, in any order; `None` is the user of
+    /// this machine.
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError>;
+
     /// Returns messages and titles that contain the words, the best match first.
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError>;
 
@@ -290,6 +294,8 @@ pub struct ListQuery {
     pub owner: Option<Owner>,
     /// Only sessions of this directory.
     pub cwd: Option<AbsPath>,
+    /// Other spellings of `cwd`, whose sessions are listed too.
+    pub spellings: Vec<AbsPath>,
     /// Only sessions of this directory or one below it.
     pub project: Option<AbsPath>,
     /// Whether archived sessions are listed.

@@ -146,6 +146,10 @@ impl SessionStore for ScopedStore {
         self.inner.list(ListQuery { owner: Some(self.owner.clone()), ..query }).await
     }
 
+    async fn directories(&self, _owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+        self.inner.directories(Some(&self.owner)).await
+    }
+
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         self.inner.search(SearchQuery { owner: Some(self.owner.clone()), ..query }).await
     }

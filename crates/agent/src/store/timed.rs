@@ -102,6 +102,10 @@ impl SessionStore for TimedStore {
         timed(self.0.list(query)).await
     }
 
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+        timed(self.0.directories(owner)).await
+    }
+
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         timed(self.0.search(query)).await
     }

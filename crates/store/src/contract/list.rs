@@ -250,3 +250,18 @@ pub(super) async fn finds_ids_by_their_beginning(Fixture { store, .. }: Fixture)
         assert_eq!(ids.join(" "), expected, "{prefix}");
     }
 }
+
+pub(super) async fn lists_every_spelling_of_a_directory(Fixture { store, .. }: Fixture) {
+    for (id, cwd) in [("s1", "/link"), ("s2", "/real"), ("s3", "/else"), ("s4", "/link")] {
+        store.create(session(id, cwd)).await.expect("created");
+    }
+    let mut directories = store.directories(None).await.expect("read");
+    directories.sort();
+    assert_eq!(directories, [path("/else"), path("/link"), path("/real")]);
+    let query = ListQuery { cwd: Some(path("/real")), spellings: vec![path("/link")], ..query(2) };
+    let first = store.list(query.clone()).await.expect("listed");
+    let second = store.list(ListQuery { cursor: first.next_cursor, ..query }).await.expect("listed");
+    let ids = |page: Vec<SessionRecord>| page.into_iter().map(|one| one.id.to_string());
+    let all: Vec<_> = ids(first.sessions).chain(ids(second.sessions)).collect();
+    assert_eq!(all, ["s4", "s2", "s1"]);
+}

@@ -69,6 +69,7 @@ where
         lease::refuses_to_delete_what_another_holds,
         lease::refuses_to_archive_what_another_holds,
         lease::acquires_the_lease_of_an_ended_process,
+        list::lists_every_spelling_of_a_directory,
         list::lists_the_last_used_first,
         list::pages_through_all,
         list::lists_one_directory,

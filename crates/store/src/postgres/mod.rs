@@ -358,6 +358,13 @@ impl SessionStore for PostgresStore {
         read(transaction, page).await
     }
 
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+        let scope = self.scope_of(owner);
+        let transaction = Transaction::begin(&self.shared.pool, &scope).await?;
+        let directories = read::directories(&transaction, &scope).await;
+        read(transaction, directories).await
+    }
+
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         let scope = self.scope_of(query.owner.as_ref());
         search::index_pending(&self.shared, &scope).await?;

@@ -192,6 +192,17 @@ pub(super) async fn spent(
     Ok(used.collect())
 }
 
+/// Returns the directories of the sessions of a user.
+pub(super) async fn directories(
+    transaction: &Transaction,
+    scope: &Scope,
+) -> Result<Vec<AbsPath>, StoreError> {
+    let sql =
+        "SELECT DISTINCT cwd FROM sessions WHERE tenant_id = $1 AND owner_id = $2 AND parent_id IS NULL";
+    let rows = transaction.query(sql, &[&scope.tenant, &scope.owner]).await?;
+    Ok(rows.iter().filter_map(|row| AbsPath::new(row.get::<_, String>(0)).ok()).collect())
+}
+
 pub(super) async fn list(
     transaction: &Transaction,
     scope: &Scope,
@@ -201,11 +212,18 @@ pub(super) async fn list(
     let limit = query.limit.min(LIST_PAGE_MAX);
     let open =
         query.begun_or.as_ref().map(|open| open.iter().map(|id| text(id.as_str())).collect::<Vec<_>>());
-    let (cwd, project) =
-        (query.cwd.as_ref().map(AbsPath::as_str), query.project.as_ref().map(AbsPath::as_str));
+    let project = query.project.as_ref().map(AbsPath::as_str);
+    let cwd = query
+        .cwd
+        .as_ref()
+        .map(|cwd| std::iter::once(cwd).chain(&query.spellings).map(AbsPath::as_str).collect::<Vec<_>>());
     // The first values select the index. The sixth parameter is the list of open sessions; without
     // it all are listed.
-    let of_cwd = if cwd.is_some() { "s.cwd = $9" } else { "$9::text IS NULL" };
+    let of_cwd = match &cwd {
+        None => "$9::text[] IS NULL",
+        Some(cwd) if cwd.len() == 1 => "s.cwd = ($9::text[])[1]",
+        Some(_) => "s.cwd = ANY ($9)",
+    };
     let sql = format!(
         "{RECORD} WHERE s.tenant_id = $1 AND s.owner_id = $2 AND {of_cwd} AND (s.updated_at, s.id) < ($3, $4) \
          AND s.archived >= $5 AND s.archived <= $6 AND s.parent_id IS NULL \

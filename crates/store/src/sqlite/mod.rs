@@ -278,6 +278,11 @@ impl SessionStore for SqliteStore {
         self.reader.call(move |connection| read::list(connection, &query)).await
     }
 
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+        let owner = owner.cloned();
+        self.reader.call(move |connection| read::directories(connection, owner.as_ref())).await
+    }
+
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         let hits = self.search_indexed(query.clone()).await?;
         // A file that was salvaged because of this search has no index yet.

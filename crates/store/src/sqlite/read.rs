@@ -214,7 +214,13 @@ fn rows(
         .map(|open| serde_json::json!(open.iter().map(SessionId::as_str).collect::<Vec<_>>()));
     let begun_or = begun_or.map(|open| open.to_string());
     let project = query.project.as_ref().map(AbsPath::as_str);
-    let cwd = query.cwd.as_ref().map(AbsPath::as_str);
+    let cwd = query.cwd.as_ref().map(|cwd| match query.spellings.is_empty() {
+        true => cwd.as_str().to_owned(),
+        false => {
+            let all = std::iter::once(cwd).chain(&query.spellings).map(AbsPath::as_str);
+            serde_json::json!(all.collect::<Vec<_>>()).to_string()
+        }
+    });
     let (tenant, user) = names(query.owner.as_ref());
     let mut statement = connection.prepare_cached(list_statement(query))?;
     let mut rows = statement.query(params![
@@ -245,7 +251,23 @@ fn rows(
     Ok((sessions, None))
 }
 
-/// Selects the sessions of a list. Each of the four statements uses the index that fits it. A list
+/// Returns the directories of the sessions of a user.
+pub(super) fn directories(
+    connection: &Connection,
+    owner: Option<&Owner>,
+) -> Result<Vec<AbsPath>, StoreError> {
+    let (tenant, user) = names(owner);
+    let sql = "SELECT DISTINCT cwd FROM sessions WHERE tenant IS ?1 AND owner IS ?2 AND parent_id IS NULL";
+    let read = || -> rusqlite::Result<Vec<String>> {
+        let mut statement = connection.prepare_cached(sql)?;
+        statement.query_map(params![tenant, user], |row| row.get(0))?.collect()
+    };
+    let directories = read().map_err(|error| failed(&error))?;
+    // A damaged row is left out, as in lists.
+    Ok(directories.into_iter().filter_map(|path| AbsPath::new(path).ok()).collect())
+}
+
+/// Selects the sessions of a list. Each of the statements uses the index that fits it. A list
 /// of begun sessions has those with a prompt or a title, and those with the given ids.
 fn list_statement(query: &ListQuery) -> &'static str {
     macro_rules! list {
@@ -265,6 +287,12 @@ fn list_statement(query: &ListQuery) -> &'static str {
     }
     match (&query.cwd, &query.owner) {
         (None, None) => list!("owner IS NULL"),
+        (Some(_), None) if !query.spellings.is_empty() => {
+            list!("cwd IN (SELECT value FROM json_each(?7)) AND owner IS NULL")
+        }
+        (Some(_), Some(_)) if !query.spellings.is_empty() => {
+            list!("cwd IN (SELECT value FROM json_each(?7)) AND tenant = ?8 AND owner = ?9")
+        }
         (Some(_), None) => list!("cwd = ?7 AND owner IS NULL"),
         (None, Some(_)) => list!("tenant = ?8 AND owner = ?9"),
         (Some(_), Some(_)) => list!("cwd = ?7 AND tenant = ?8 AND owner = ?9"),

@@ -6,7 +6,7 @@ use crate::{
 };
 use agent::{Archived, ListQuery, Runtime, SessionId, SessionRecord, StoreError, one_line};
 use anyhow::Result;
-use system::AbsPath;
+use system::{AbsPath, LocalSystem};
 
 /// The shortest prefix of an id that is looked up, in characters.
 const LEAST: usize = 8;
@@ -21,7 +21,8 @@ const SHOWN: usize = 5;
 pub(crate) async fn resolve_session_id(runtime: &Runtime, given: &str, cwd: &AbsPath) -> Result<SessionId> {
     if given == "last" {
         let query = ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() };
-        let last = runtime.list(query).await?.sessions.into_iter().next();
+        let listed = runtime.list_of_folder(&LocalSystem::new(), query).await?;
+        let last = listed.sessions.into_iter().next();
         let none =
             || Failure::new(Kind::NotFound, format!("no session in {cwd}")).next("tiller sessions list");
         return Ok(last.ok_or_else(none)?.id);

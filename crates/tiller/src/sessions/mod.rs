@@ -60,7 +60,7 @@ pub(crate) async fn run(
             let cwd = console.chosen_directory().cloned();
             let archived = if archived { Archived::Include } else { Archived::Exclude };
             let query = ListQuery { cwd, archived, cursor: pages.after, ..ListQuery::default() };
-            list(console, runtime, query, limit as usize).await
+            list(console, runtime, system.as_ref(), query, limit as usize).await
         }
         SessionsCommand::Show { id, limit, pages } => {
             let id = resolve(&id).await?;
@@ -172,15 +172,22 @@ async fn confirm_deletion(console: &Console, runtime: &Runtime, id: &SessionId) 
     if yes { Ok(()) } else { Err(Failure::new(Kind::Denied, format!("session {id} was not deleted")).into()) }
 }
 
-async fn list(console: &Console, runtime: &Runtime, mut query: ListQuery, limit: usize) -> Result<Exit> {
+async fn list(
+    console: &Console,
+    runtime: &Runtime,
+    system: &dyn System,
+    mut query: ListQuery,
+    limit: usize,
+) -> Result<Exit> {
     let given = query.cursor.clone();
     let mut items = Vec::new();
     let next = loop {
         query.limit = (limit - items.len()).min(limits::SESSIONS_PAGE);
-        let page = runtime.list(query.clone()).await.map_err(|error| match (error, &given) {
-            (StoreError::BadCursor(_), Some(given)) => bad_cursor(given),
-            (error, _) => error.into(),
-        })?;
+        let page =
+            runtime.list_of_folder(system, query.clone()).await.map_err(|error| match (error, &given) {
+                (StoreError::BadCursor(_), Some(given)) => bad_cursor(given),
+                (error, _) => error.into(),
+            })?;
         items.extend(page.sessions);
         query.cursor = page.next_cursor;
         if items.len() >= limit || query.cursor.is_none() {

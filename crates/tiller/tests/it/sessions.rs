@@ -112,3 +112,26 @@ fn an_editor_rebinds_a_session_to_its_folder() {
         serde_json::from_slice(&home.run(&["sessions", "list", "--cwd", &new, "--json"]).stdout).unwrap();
     assert_eq!(listed["items"][0]["session_id"], id, "{listed}");
 }
+
+#[test]
+fn a_link_and_its_target_are_one_project() {
+    let home = Home::new();
+    home.write("real/a.txt", "one\n");
+    let (real, link) = (home.file("real"), home.file("link"));
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let mut editor = Editor::with_everything();
+    let (mut agent, _) = Agent::open(&home, &[], &editor);
+    let made = agent.call("session/new", json!({ "cwd": link, "mcpServers": [] }), &mut editor).unwrap();
+    let id = made["sessionId"].as_str().unwrap().to_owned();
+    assert_eq!(agent.prompt(&id, EDIT, &mut editor).unwrap(), "end_turn");
+    for cwd in [&real, &link] {
+        let listed = agent.call("session/list", json!({ "cwd": cwd }), &mut editor).unwrap();
+        assert_eq!(listed["sessions"][0]["sessionId"], id.as_str(), "{cwd}: {listed}");
+    }
+    agent.call("session/close", json!({ "sessionId": id }), &mut editor).unwrap();
+    let load = json!({ "sessionId": id, "cwd": real, "mcpServers": [] });
+    agent.call("session/load", load, &mut editor).unwrap();
+    agent.hang_up();
+    let on = home.run(&["-p", "help", "-c", "--cwd", &real, "-o", "json"]);
+    assert_eq!(serde_json::from_slice::<Value>(&on.stdout).unwrap()["session_id"], id.as_str());
+}

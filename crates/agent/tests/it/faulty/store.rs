@@ -96,6 +96,10 @@ impl SessionStore for FaultyStore {
         self.inner.list(query).await
     }
 
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+        self.inner.directories(owner).await
+    }
+
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         self.inner.search(query).await
     }
