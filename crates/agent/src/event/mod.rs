@@ -130,8 +130,8 @@ pub enum SessionEvent {
     /// A subagent was requested, began or ended, or its result was delivered. The value is its
     /// state, which replaces the one before.
     Subagent(Box<SubagentState>),
-    /// A tool changed a file, in this session or in that of a subagent. Stored together with the end
-    /// of its call, or before it if a subagent made the call.
+    /// A tool changed a file, in this session or in that of a subagent. Stored together with the
+    /// end of its call, or before it if a subagent made the call.
     FileChanged(FileChange),
     /// The user rewound changes of files.
     Rewound(Rewound),

@@ -270,8 +270,8 @@ impl<'a> Git<'a> {
         Some(inner)
     }
 
-    /// Returns the first word that names the branch of a subagent, if the command puts what is on it
-    /// into the files of the project.
+    /// Returns the first word that names the branch of a subagent, if the command puts what is on
+    /// it into the files of the project.
     pub(super) fn takes_over(command: &'a SimpleCommand) -> Option<&'a str> {
         let git = Self::of(command)?;
         if git.subcommand.is_some_and(|name| !CHANGES_FILES.contains(&name)) {

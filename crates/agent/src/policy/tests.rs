@@ -743,28 +743,6 @@ fn s42_publishing_asks_in_every_mode_and_place() {
     }
 }
 
-#[test]
-fn taking_over_an_agents_branch_needs_approval() {
-    for confinement in [WHOLE, CommandConfinement::Off] {
-        let case = Case { confinement, ..Case::new() };
-        for line in [
-            "git merge tiller/worker-f0c41234",
-            "git -C /w merge --squash tiller/worker-f0c41234",
-            "git cherry-pick main..tiller/worker-f0c41234",
-            "git checkout tiller/worker-f0c41234 -- a.txt",
-            "git pull . tiller/worker-f0c41234",
-            "cd sub && git rebase tiller/worker-f0c41234",
-        ] {
-            let verdicts = case.verdicts("bash", Effect::Executes, &run(line));
-            assert!(verdicts.starts_with("??"), "{line} {confinement:?}: {verdicts}");
-        }
-    }
-    let case = Case { confinement: WHOLE, ..Case::new() };
-    for line in ["git diff main...tiller/worker-f0c41234", "git log tiller/x", "git merge feature"] {
-        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "a?a", "{line}");
-    }
-}
-
 mod bounds;
 mod entries;
 

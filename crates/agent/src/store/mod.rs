@@ -76,8 +76,8 @@ pub trait SessionStore: Send + Sync {
     /// opening of the session sets them again.
     async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError>;
 
-    /// Replaces the directory of a session that has moved with its project. It is not recorded as an
-    /// event.
+    /// Replaces the directory of a session that has moved with its project. It is not recorded as
+    /// an event.
     async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError>;
 
     /// Replaces what git has checked out in a session's directory. It is not recorded as an event,

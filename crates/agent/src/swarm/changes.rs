@@ -1,10 +1,7 @@
 //! The changes of files that subagents make. They belong to the root session: its log has them, as
 //! the changes of its own calls, and the call that requested the subagents shows them.
 
-use super::{
-    Node, Swarm,
-    registry::{Registry, WaitingCall},
-};
+use super::{Node, Swarm};
 use crate::{
     Content, Diff, FileChange, Location, SessionEvent, Snapshot, StoreError, ToolCallId, ToolCallUpdate,
     ToolContent, ToolKind, ToolResult, ToolStatus,
@@ -34,7 +31,7 @@ pub(super) struct ShownChanges {
 }
 
 impl CallChanges {
-    fn add(&mut self, call: ToolCallId, top: &str, changes: impl IntoIterator<Item = FileChange>) {
+    pub(super) fn add(&mut self, call: ToolCallId, top: &str, changes: impl IntoIterator<Item = FileChange>) {
         let known = self.0.entry(call).or_default();
         for change in changes {
             match known.iter_mut().rfind(|known| known.change.path == change.path) {
@@ -56,6 +53,25 @@ impl CallChanges {
         }
         files.retain(|change| change.before != change.after);
         files
+    }
+
+    /// Takes the changes of one subagent of a call.
+    pub(super) fn take_of(&mut self, call: &ToolCallId, top: &str) -> ShownChanges {
+        let shown = ShownChanges::of(&self.of(call, Some(top)), SUBAGENT_DIFF_BYTES);
+        self.forget(call, top);
+        shown
+    }
+
+    /// Takes all changes below a call.
+    pub(super) fn take(&mut self, call: &ToolCallId) -> ShownChanges {
+        let shown = ShownChanges::of(&self.of(call, None), SUBAGENT_DIFF_BYTES);
+        self.0.remove(call);
+        shown
+    }
+
+    /// Returns the changes below a call that still waits for its subagents.
+    pub(super) fn live(&self, call: &ToolCallId) -> ShownChanges {
+        ShownChanges::of(&self.of(call, None), SUBAGENT_LIVE_DIFF_BYTES)
     }
 
     fn forget(&mut self, call: &ToolCallId, top: &str) {
@@ -121,44 +137,6 @@ fn size(diff: &Diff) -> usize {
     [&diff.old_text, &diff.new_text].into_iter().flatten().map(String::len).sum()
 }
 
-impl Registry {
-    /// Returns the call of the root session below which a subagent runs, with the subagent that the
-    /// call itself requested.
-    fn root_call(&self, id: &str) -> Option<(ToolCallId, String)> {
-        let mut agent = self.get(id)?;
-        while let Some(parent) = &agent.state.place.parent {
-            agent = self.get(parent)?;
-        }
-        Some((agent.run.as_ref()?.call.clone(), agent.state.id.clone()))
-    }
-
-    /// Returns the changes below a call of the root session while it waits for its subagents.
-    pub(super) fn live_changes(&self, call: &WaitingCall) -> ShownChanges {
-        match &call.requester {
-            None => ShownChanges::of(&self.changes.of(&call.id, None), SUBAGENT_LIVE_DIFF_BYTES),
-            Some(_) => ShownChanges::default(),
-        }
-    }
-
-    /// Takes the changes below a call of the root session that has ended.
-    pub(super) fn take_changes(&mut self, call: &ToolCallId) -> ShownChanges {
-        let shown = ShownChanges::of(&self.changes.of(call, None), SUBAGENT_DIFF_BYTES);
-        self.changes.0.remove(call);
-        shown
-    }
-
-    /// Takes the changes of a subagent that has ended, if the call that requested it ended before.
-    fn late_changes(&mut self, id: &str) -> Option<(ToolCallId, ShownChanges)> {
-        let (call, _) = self.root_call(id).filter(|(_, top)| top == id)?;
-        if self.waiting.iter().any(|waiting| waiting.requester.is_none() && waiting.id == call) {
-            return None;
-        }
-        let shown = ShownChanges::of(&self.changes.of(&call, Some(id)), SUBAGENT_DIFF_BYTES);
-        self.changes.forget(&call, id);
-        (!shown.is_empty()).then_some((call, shown))
-    }
-}
-
 impl Swarm {
     /// Records in the root session the changes that a subagent made, and shows them.
     async fn keep_changes(&self, agent: &str, changes: Vec<FileChange>) -> Result<(), StoreError> {
@@ -198,22 +176,20 @@ impl Swarm {
     }
 }
 
-impl Node {
-    /// Records the changes of files that this session made in its root session. Returns those that
-    /// are its own to record.
-    pub(super) async fn keep(&self, changes: Vec<FileChange>) -> Result<Vec<FileChange>, StoreError> {
-        let Some(own) = self.own() else { return Ok(changes) };
-        let worktree = {
-            let registry = self.swarm().registry();
-            registry.get(&own.id).and_then(|agent| agent.state.place.worktree.clone())
-        };
-        // A worktree is removed when its subagent ends; its branch has the changes.
-        let (isolated, shared): (Vec<_>, Vec<_>) = changes.into_iter().partition(|change| {
-            worktree.as_ref().is_some_and(|worktree| change.path.starts_with(&worktree.folder))
-        });
-        if !shared.is_empty() {
-            self.swarm().keep_changes(&own.id, shared).await?;
-        }
-        Ok(isolated)
+/// Records the changes of files that a session made in its root session. Returns those that are its
+/// own to record.
+pub(super) async fn keep(node: &Node, changes: Vec<FileChange>) -> Result<Vec<FileChange>, StoreError> {
+    let Some(own) = node.own() else { return Ok(changes) };
+    let worktree = {
+        let registry = node.swarm().registry();
+        registry.get(&own.id).and_then(|agent| agent.state.place.worktree.clone())
+    };
+    // A worktree is removed when its subagent ends; its branch has the changes.
+    let (isolated, shared): (Vec<_>, Vec<_>) = changes.into_iter().partition(|change| {
+        worktree.as_ref().is_some_and(|worktree| change.path.starts_with(&worktree.folder))
+    });
+    if !shared.is_empty() {
+        node.swarm().keep_changes(&own.id, shared).await?;
     }
+    Ok(isolated)
 }

@@ -1,7 +1,7 @@
 //! Shows the swarm to the clients of the root session: snapshots while it is at work, and the
 //! progress of the calls that wait for it.
 
-use super::{Swarm, registry::WaitingCall, results, unix_time_ms};
+use super::{Swarm, changes::ShownChanges, registry::WaitingCall, results, unix_time_ms};
 use crate::{SubagentState, SwarmContexts, SwarmEvent, SwarmState, ToolCallUpdate, limits::SWARM_EVERY};
 use std::sync::Arc;
 
@@ -42,7 +42,11 @@ impl Swarm {
                 let lines: Vec<_> = states().map(line).collect();
                 let mut update = ToolCallUpdate::of(call.id.clone(), "subagent");
                 update.display.title = results::title(states(), call.is_batch);
-                let changes = registry.live_changes(call);
+                // The call of a subagent shows nothing of what its own subagents change.
+                let changes = match &call.requester {
+                    None => registry.changes.live(&call.id),
+                    Some(_) => ShownChanges::default(),
+                };
                 let changed = !changes.is_empty();
                 let (content, locations) = changes.with_text(lines.join("\n"));
                 update.display.content = Some(content);

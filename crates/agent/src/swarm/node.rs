@@ -2,7 +2,7 @@
 
 use super::{
     Swarm,
-    changes::ShownChanges,
+    changes::{self, ShownChanges},
     kind::Kind,
     registry::{Agent, LiveRun, WaitingCall},
     request::{self, Admitted, Requester},
@@ -173,7 +173,7 @@ impl Node {
         let changes = match &self.own {
             // The root session's call shows what the subagents of subagents changed.
             Some(_) => ShownChanges::default(),
-            None => self.swarm.registry().take_changes(&cx.call.id),
+            None => self.swarm.registry().changes.take(&cx.call.id),
         };
         if !changes.is_empty() {
             let (shown, locations) = changes.with_text(output.result.text.clone());
@@ -194,8 +194,8 @@ impl Node {
         }
     }
 
-    /// Marks the results of subagents that ended as delivered to this session. Returns the states of
-    /// all, in the order of the ids.
+    /// Marks the results of subagents that ended as delivered to this session. Returns the states
+    /// of all, in the order of the ids.
     fn deliver(&self, ids: &[String]) -> Vec<SubagentState> {
         let mut registry = self.swarm.registry();
         let mut delivered = Vec::with_capacity(ids.len());
@@ -260,7 +260,7 @@ impl Subagents for Node {
     }
 
     async fn keep_changes(&self, changes: Vec<FileChange>) -> Result<Vec<FileChange>, StoreError> {
-        self.keep(changes).await
+        changes::keep(self, changes).await
     }
 
     fn take_results(&self) -> Option<(String, Vec<SessionEvent>)> {

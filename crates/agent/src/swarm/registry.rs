@@ -1,6 +1,6 @@
 //! The subagents that a swarm knows.
 
-use super::changes::CallChanges;
+use super::changes::{CallChanges, ShownChanges};
 use crate::{SubagentState, ToolCallId};
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
@@ -119,5 +119,25 @@ impl Registry {
     /// Whether any subagent runs or waits.
     pub(super) fn is_busy(&self) -> bool {
         self.agents.iter().any(Agent::is_live)
+    }
+
+    /// Returns the call of the root session below which a subagent runs, with the subagent that the
+    /// call itself requested.
+    pub(super) fn root_call(&self, id: &str) -> Option<(ToolCallId, String)> {
+        let mut agent = self.get(id)?;
+        while let Some(parent) = &agent.state.place.parent {
+            agent = self.get(parent)?;
+        }
+        Some((agent.run.as_ref()?.call.clone(), agent.state.id.clone()))
+    }
+
+    /// Takes the changes of a subagent that has ended, if the call that requested it ended before.
+    pub(super) fn late_changes(&mut self, id: &str) -> Option<(ToolCallId, ShownChanges)> {
+        let (call, _) = self.root_call(id).filter(|(_, top)| top == id)?;
+        if self.waiting.iter().any(|waiting| waiting.requester.is_none() && waiting.id == call) {
+            return None;
+        }
+        let shown = self.changes.take_of(&call, id);
+        (!shown.is_empty()).then_some((call, shown))
     }
 }
