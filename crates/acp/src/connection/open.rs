@@ -65,7 +65,7 @@ impl<W: Version> Connection<W> {
         let (cwd, additional_directories) = self.check_directories(peer, session_params, None).await?;
         let id = SessionId(named.session_id);
         let cwd = match cwd {
-            Some(cwd) => Some(self.own_spelling(&id, cwd).await),
+            Some(cwd) => Some(self.own_spelling(&id, cwd).await?),
             None => None,
         };
         let rebind = named.meta.pointer("/tiller/rebind") == Some(&Value::Bool(true));
@@ -85,16 +85,16 @@ impl<W: Version> Connection<W> {
     }
 
     /// Returns the directory of a session as the session spells it, if the given one is the same.
-    async fn own_spelling(&self, id: &SessionId, given: AbsPath) -> AbsPath {
-        let Ok(record) = self.runtime.record(id).await else { return given };
+    async fn own_spelling(&self, id: &SessionId, given: AbsPath) -> Result<AbsPath, Error> {
+        let record = self.runtime.record(id).await.map_err(|error| errors::store(&error))?;
         if record.cwd == given {
-            return given;
+            return Ok(given);
         }
         let local = &self.options.machines.local;
-        match (local.resolve(&record.cwd).await, local.resolve(&given).await) {
+        Ok(match (local.resolve(&record.cwd).await, local.resolve(&given).await) {
             (Ok(own), Ok(real)) if own == real => record.cwd,
             _ => given,
-        }
+        })
     }
 
     async fn open_or_join(
