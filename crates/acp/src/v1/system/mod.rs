@@ -41,8 +41,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 use system::{
-    AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, FileKind, Metadata, Pins, Piped,
-    PipedCommand, Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError,
+    AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, FileKind, Metadata, Pins,
+    Piped, PipedCommand, Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError,
     TextEncoding, TextRange, WalkOptions,
 };
 

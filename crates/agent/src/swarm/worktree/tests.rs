@@ -112,7 +112,7 @@ async fn the_folder_of_worktrees_goes_with_the_last() {
     let system = &repository.system;
     let second = create(system, &repository.folder, &"0199f0c4-5678".into(), "other", None).await.unwrap();
     let all = first.folder.parent().unwrap();
-    system.write_text(&second.folder.join("new.txt"), "new\n").await.unwrap();
+    system.write(&second.folder.join("new.txt"), b"new\n").await.unwrap();
     hand_back(system, &first).await;
     assert!(repository.exists(&second.folder.join("new.txt")).await, "one is left in it");
     hand_back(system, &second).await;

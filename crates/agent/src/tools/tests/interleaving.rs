@@ -17,8 +17,8 @@ use std::{
     time::Duration,
 };
 use system::{
-    AbsPath, Claim, Command, Entry, Metadata, Process, Route, Routes, System, SystemError, TextRange,
-    WalkOptions,
+    AbsPath, Claim, Command, Entry, Metadata, Piped, PipedCommand, Process, Route, Routes, System,
+    SystemError, TextRange, WalkOptions,
 };
 
 /// The number of seeds.
@@ -112,6 +112,7 @@ slow! {
     resolve(path: &AbsPath) -> Result<AbsPath, SystemError>;
     walk(root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError>;
     spawn(command: Command) -> Result<Box<dyn Process>, SystemError>;
+    spawn_piped(command: PipedCommand) -> Result<Piped, SystemError>;
     read_text_on_disk(path: &AbsPath) -> Result<Option<String>, SystemError>;
 }
 
