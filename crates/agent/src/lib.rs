@@ -101,8 +101,9 @@ pub use memories::{
     MemoryAuthor, MemoryDraft, MemoryError, MemoryOptions, ProjectMemories, Recall, RecalledMemories,
 };
 pub use model::{
-    AssistantMessage, Credentials, LanguageModel, Message, ModelAbilities, ModelDialect, ModelError,
-    ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, ToolProfile,
+    AssistantMessage, Credentials, ImageFault, LanguageModel, Message, ModelAbilities, ModelDialect,
+    ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, ToolProfile,
+    sendable_image,
 };
 pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;

@@ -21,7 +21,12 @@ pub(crate) fn body(format: &WireFormat, request: &ModelRequest, info: &ModelInfo
 /// `wire/m`.
 pub(crate) fn request(opaque: &str) -> ModelRequest {
     let reasoning = || Item::Reasoning(Reasoning { text: "Hm".into(), opaque: Some(opaque.into()) });
-    let image = || Content::Image { mime_type: "image/png".into(), data: "iVBO".into() };
+    let image = || Content::Image {
+        mime_type: "image/png".into(),
+        data:
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+                .into(),
+    };
     let call = |id: &str, arguments: &str, result| {
         let (provider_id, name, arguments) = (id.into(), "read".into(), arguments.into());
         let call = ModelCall { provider_id, name, arguments, opaque: None };

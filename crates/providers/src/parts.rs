@@ -1,7 +1,7 @@
 //! Conversions that all wires share: texts, images, tool names and results.
 
 use crate::{fields::Fields, limits::MAX_NAME};
-use agent::{AnsweredCall, Content, ModelInfo, ToolResult};
+use agent::{AnsweredCall, Content, ModelInfo, ToolResult, sendable_image};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
@@ -10,11 +10,12 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part<'a> {
     Text(Cow<'a, str>),
-    Image { mime_type: &'a str, data: &'a str },
+    Image { mime_type: &'static str, data: &'a str },
 }
 
 /// Converts the content of a message to parts. Blank texts are left out, since vendors reject them.
-/// An image for a model without image input becomes a text that notes the omission.
+/// An image for a model without image input, or one that no model accepts, becomes a text that
+/// notes the omission.
 pub(crate) fn parts<'a>(content: &'a [Content], info: &ModelInfo) -> Vec<Part<'a>> {
     content.iter().map(|content| part(content, info)).filter(|part| !is_blank(part)).collect()
 }
@@ -109,9 +110,12 @@ pub(crate) fn written<T: Serialize>(tools: impl Iterator<Item = T>) -> Box<RawVa
 fn part<'a>(content: &'a Content, info: &ModelInfo) -> Part<'a> {
     Part::Text(match content {
         Content::Text(text) => Cow::Borrowed(text),
-        Content::Image { mime_type, data } if info.abilities.images => {
-            return Part::Image { mime_type, data };
-        }
+        Content::Image { mime_type, data } if info.abilities.images => match sendable_image(data) {
+            Ok(mime_type) => return Part::Image { mime_type, data },
+            Err(fault) => {
+                Cow::Owned(format!("[an image ({mime_type}) was here; it cannot be sent: {fault}]"))
+            }
+        },
         Content::Image { mime_type, .. } => {
             Cow::Owned(format!("[an image ({mime_type}) was here; {} takes no images]", info.name))
         }

@@ -2,19 +2,12 @@
 //! others.
 
 use super::path::GivenPath;
-use crate::{Content, ToolContent, ToolContext, ToolError, ToolOutput, ToolResult, limits::READ_IMAGE_BYTES};
+use crate::{
+    Content, ToolContent, ToolContext, ToolError, ToolOutput, ToolResult, limits::READ_IMAGE_BYTES,
+    model::image::media_type,
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use system::{AbsPath, SystemError};
-
-/// Magic bytes of the four image formats that models accept, and their media types.
-const IMAGES: [(&[u8], &str); 5] = [
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    // `RIFF` is followed by the file size, then `WEBP`.
-    (b"RIFF", "image/webp"),
-];
 
 /// Magic bytes of other formats, their names, and advice on how to read them.
 const OTHERS: [(&[u8], &str, &str); 9] = [
@@ -41,7 +34,9 @@ pub(super) async fn read(
         Err(SystemError::TooLarge { .. }) => Vec::new(),
         Err(error) => return Err(ToolError::message(format!("{given} is not readable: {error}"))),
     };
-    let Some(mime_type) = image(&bytes) else { return Err(ToolError::message(other(given, size, &bytes))) };
+    let Some(mime_type) = media_type(&bytes) else {
+        return Err(ToolError::message(other(given, size, &bytes)));
+    };
     if bytes.len() > READ_IMAGE_BYTES {
         return Err(ToolError::message(format!(
             "{given} is an image ({mime_type}) of {} bytes; at most {READ_IMAGE_BYTES} bytes can be read. Make a smaller copy with bash, if there is \
@@ -54,11 +49,6 @@ pub(super) async fn read(
     let shown = vec![ToolContent::Content(Content::text(&text)), ToolContent::Content(image.clone())];
     let result = ToolResult { images: vec![image], ..ToolResult::ok(text) };
     Ok(ToolOutput { result, shown: Some(shown), ..ToolOutput::default() })
-}
-
-fn image(bytes: &[u8]) -> Option<&'static str> {
-    let (_, mime_type) = IMAGES.iter().find(|(start, _)| bytes.starts_with(start))?;
-    (*mime_type != "image/webp" || bytes.get(8..12) == Some(b"WEBP")).then_some(mime_type)
 }
 
 fn other(given: &GivenPath, size: u64, bytes: &[u8]) -> String {

@@ -361,9 +361,9 @@ mod tests {
         max_tokens = 4096
         messages: {"content":[{"text":"First","type":"text"}],"role":"user"}
         messages: {"content":[{"text":"From another model.","type":"text"}],"role":"assistant"}
-        messages: {"content":[{"text":"Look","type":"text"},{"source":{"data":"iVBO","media_type":"image/png","type":"base64"},"type":"image"},{"cache_control":{"type":"ephemeral"},"text":"[a](file:///a)","type":"text"}],"role":"user"}
+        messages: {"content":[{"text":"Look","type":"text"},{"source":{"data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==","media_type":"image/png","type":"base64"},"type":"image"},{"cache_control":{"type":"ephemeral"},"text":"[a](file:///a)","type":"text"}],"role":"user"}
         messages: {"content":[{"signature":"EqQB/+=","thinking":"Hm","type":"thinking"},{"id":"c_1","input":{"path":"a"},"name":"read","type":"tool_use"},{"id":"c_1_2","input":{"malformed_arguments":"{\"path\":"},"name":"read","type":"tool_use"}],"role":"assistant"}
-        messages: {"content":[{"content":[{"text":"seen","type":"text"},{"source":{"data":"iVBO","media_type":"image/png","type":"base64"},"type":"image"}],"tool_use_id":"c_1","type":"tool_result"},{"cache_control":{"type":"ephemeral"},"content":[{"text":"the arguments are no JSON","type":"text"}],"is_error":true,"tool_use_id":"c_1_2","type":"tool_result"}],"role":"user"}
+        messages: {"content":[{"content":[{"text":"seen","type":"text"},{"source":{"data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==","media_type":"image/png","type":"base64"},"type":"image"}],"tool_use_id":"c_1","type":"tool_result"},{"cache_control":{"type":"ephemeral"},"content":[{"text":"the arguments are no JSON","type":"text"}],"is_error":true,"tool_use_id":"c_1_2","type":"tool_result"}],"role":"user"}
         model = "claude-opus-5-5"
         output_config = {"effort":"low"}
         stream = true

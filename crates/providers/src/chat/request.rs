@@ -212,11 +212,11 @@ mod tests {
         messages: {"content":"Be brief.","role":"system"}
         messages: {"content":"First","role":"user"}
         messages: {"content":"From another model.","role":"assistant"}
-        messages: {"content":[{"text":"Look","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
+        messages: {"content":[{"text":"Look","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="},"type":"image_url"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
         messages: {"content":null,"reasoning_content":"Hm","role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\": \"a\"}","name":"read"},"id":"c:1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1","type":"function"}]}
         messages: {"content":"seen","role":"tool","tool_call_id":"c:1"}
         messages: {"content":"Error: the arguments are no JSON","role":"tool","tool_call_id":"c_1"}
-        messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"}],"role":"user"}
+        messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="},"type":"image_url"}],"role":"user"}
         model = "m"
         reasoning_effort = "low"
         stream = true

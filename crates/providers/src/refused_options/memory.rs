@@ -12,7 +12,7 @@ use crate::{
 use jiff::Timestamp;
 use reqwest::Url;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::{AbsPath, System, SystemError};
@@ -29,6 +29,8 @@ pub(crate) struct RefusalMemory {
     /// the model understands, by the conversation's cache key. Few conversations ever have an
     /// entry.
     forgotten: Mutex<HashMap<String, usize>>,
+    /// The images that a model refused, by hashes of their data. For this process only.
+    refused_images: Mutex<HashMap<Key, HashSet<u64>>>,
     /// The file for later processes, if any.
     file: Option<AbsPath>,
     system: Arc<dyn System>,
@@ -51,6 +53,7 @@ impl RefusalMemory {
         Self {
             quirks: Mutex::default(),
             forgotten: Mutex::default(),
+            refused_images: Mutex::default(),
             file,
             system,
             loaded: OnceCell::new(),
@@ -126,6 +129,18 @@ impl RefusalMemory {
     pub(crate) fn forget(&self, conversation: &str, messages: usize) {
         let mut known = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(conversation.to_owned(), messages);
+    }
+
+    /// Returns the images that a model refused.
+    pub(crate) fn refused_images(&self, base_url: &str, model: &str) -> HashSet<u64> {
+        let known = self.refused_images.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&key(base_url, model)).cloned().unwrap_or_default()
+    }
+
+    /// Stores images that a model refused.
+    pub(crate) fn refuse_images(&self, base_url: &str, model: &str, images: Vec<u64>) {
+        let mut known = self.refused_images.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(key(base_url, model)).or_default().extend(images);
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<Key, ModelQuirks>> {

@@ -109,6 +109,8 @@ pub(crate) enum RefusalRemedy {
     /// Rebuild the request without the data that only the model understands of its earlier answers:
     /// signatures and encrypted reasoning that it no longer accepts.
     DropOpaque,
+    /// Send the image that was refused as text: the newest one, or all if it was another.
+    DropImage,
 }
 
 #[cfg(test)]

@@ -57,6 +57,28 @@ const REFUSED: &[&str] = &[
     "input should be",
 ];
 
+/// Phrases about the content of an image: Anthropic, OpenAI, Google.
+const REFUSED_IMAGE: &[&str] = &[
+    "could not process",
+    "unable to process",
+    "failed to process",
+    "unsupported image",
+    "invalid image",
+    "valid image",
+    "image data",
+    "image format",
+    "image size",
+    "image exceeds",
+    "image dimensions",
+    "pixels",
+    "media type",
+    "mime type",
+    "decode",
+    "corrupt",
+    "truncated",
+    "base64",
+];
+
 /// Phrases before a context size, in lower case: OpenAI and vLLM, llama.cpp, LM Studio, Anthropic,
 /// Google.
 const BEFORE_CONTEXT: &[&str] = &[
@@ -172,6 +194,13 @@ impl Refusal {
         let known = quirks.members.len();
         quirks.members.extend(refused);
         quirks.members.len() > known
+    }
+
+    /// Returns whether one of the images was refused, not images as such.
+    pub(crate) fn concerns_one_image(&self) -> bool {
+        let is_about_images = ["image", "inlinedata", "inline_data", "media_type"];
+        let says = |words: &[&str]| words.iter().any(|word| self.text.contains(word));
+        says(&is_about_images) && says(REFUSED_IMAGE)
     }
 
     /// Returns whether the images were refused.

@@ -1,6 +1,7 @@
 //! One request and its streamed answer: attempts, idle watchdog, event splitting, folding.
 
 use super::{
+    images,
     server::{self, Remote},
     target::WireTarget,
 };
@@ -19,7 +20,7 @@ use futures::{
     stream::{self, BoxStream},
 };
 use reqwest::{Response, header::CONTENT_TYPE};
-use std::{pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// A request that can be sent, several times if necessary.
@@ -35,6 +36,7 @@ impl Exchange {
             let forgotten = remote.refused_options.forgotten(conversation).min(request.messages.len());
             server::forget(&mut request.messages[..forgotten]);
         }
+        images::drop_refused(&mut request.messages, &remote.refused_images());
         Self { remote, request: Some(request) }
     }
 
@@ -57,6 +59,8 @@ impl Exchange {
             body: Bytes::new(),
             rebuilds: 0,
             dropped_opaque: false,
+            dropped_images: Vec::new(),
+            notice: None,
             switched: false,
             target,
             quirks,
@@ -98,6 +102,10 @@ struct Run {
     rebuilds: usize,
     /// Whether earlier answers are sent without the data that only their model understands.
     dropped_opaque: bool,
+    /// The images that are sent as text because the server refused them, by hashes.
+    dropped_images: Vec<u64>,
+    /// An event to send next: what was changed in the request.
+    notice: Option<ModelEvent>,
     /// Whether the wire was changed; it is changed at most once.
     switched: bool,
     fold: Box<dyn Fold>,
@@ -122,6 +130,9 @@ impl Run {
             {
                 self.last_event = Instant::now();
                 return Some(Ok(event));
+            }
+            if let Some(notice) = self.notice.take() {
+                return Some(Ok(notice));
             }
             // Data arrived, such as a ping, but none of it belongs to the answer.
             if matches!(self.state, State::Sniff(_) | State::Read(_))
@@ -236,6 +247,9 @@ impl Run {
         {
             self.remote.refused_options.forget(&conversation, messages.len());
         }
+        if !self.dropped_images.is_empty() {
+            self.remote.refuse_images(std::mem::take(&mut self.dropped_images));
+        }
         if self.rebuilds > 0 {
             self.rebuilds = 0;
             self.remote.remember(self.quirks.clone());
@@ -251,6 +265,20 @@ impl Run {
         match self.remote.learn((status, error_body), &self.body, &mut self.quirks, !self.switched) {
             RefusalRemedy::Rebuild => {}
             RefusalRemedy::DropOpaque if server::forget(&mut request.messages) => self.dropped_opaque = true,
+            RefusalRemedy::DropImage => {
+                let dropped = match self.dropped_images.is_empty() {
+                    true => images::drop_newest(&mut request.messages).into_iter().collect(),
+                    false => images::drop_all(&mut request.messages),
+                };
+                if dropped.is_empty() {
+                    return false;
+                }
+                self.dropped_images.extend(dropped);
+                let reason = "the server refused an image; the model gets a text in its place".to_owned();
+                let attempt = self.attempt + 1;
+                self.notice =
+                    Some(ModelEvent::Retrying { attempt, after: Duration::ZERO, reason, limited: false });
+            }
             RefusalRemedy::DropOpaque | RefusalRemedy::None => return false,
         }
         let target = self.remote.target(&self.quirks);

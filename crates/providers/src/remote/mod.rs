@@ -1,6 +1,7 @@
 //! A model behind HTTP, over any wire.
 
 mod exchange;
+mod images;
 mod server;
 mod target;
 

@@ -10,7 +10,7 @@ use crate::{
 use agent::{Message, ModelInfo, ModelRequest};
 use bytes::Bytes;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 /// How a model is reached.
 pub(crate) struct Remote {
@@ -33,6 +33,16 @@ impl Remote {
     /// Records the quirks that an accepted request was built from.
     pub(crate) fn remember(&self, quirks: ModelQuirks) {
         self.refused_options.remember(&self.base_url, &self.targets[0].peer.model, quirks);
+    }
+
+    /// Returns the images that the model refused in this process.
+    pub(crate) fn refused_images(&self) -> HashSet<u64> {
+        self.refused_options.refused_images(&self.base_url, &self.targets[0].peer.model)
+    }
+
+    /// Stores images that the model refused.
+    pub(crate) fn refuse_images(&self, images: Vec<u64>) {
+        self.refused_options.refuse_images(&self.base_url, &self.targets[0].peer.model, images);
     }
 
     /// Stores the quirks of the model for later processes.
@@ -90,6 +100,9 @@ impl Remote {
         if has_tools && !quirks.no_tools && refusal.concerns_tools() {
             quirks.no_tools = true;
             return RefusalRemedy::Rebuild;
+        }
+        if has_images(sent) && refusal.concerns_one_image() {
+            return RefusalRemedy::DropImage;
         }
         if self.info.abilities.images && !quirks.no_images && has_images(sent) && refusal.concerns_images() {
             quirks.no_images = true;

@@ -252,11 +252,11 @@ mod tests {
         include = ["reasoning.encrypted_content"]
         input: {"content":[{"text":"First","type":"input_text"}],"role":"user","type":"message"}
         input: {"content":[{"text":"From another model.","type":"output_text"}],"role":"assistant","type":"message"}
-        input: {"content":[{"text":"Look","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"},{"text":"[a](file:///a)","type":"input_text"}],"role":"user","type":"message"}
+        input: {"content":[{"text":"Look","type":"input_text"},{"image_url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==","type":"input_image"},{"text":"[a](file:///a)","type":"input_text"}],"role":"user","type":"message"}
         input: {"encrypted_content":"gAA/+==","id":"rs_1","summary":[],"type":"reasoning"}
         input: {"arguments":"{\"path\": \"a\"}","call_id":"c:1","name":"read","type":"function_call"}
         input: {"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","call_id":"c_1","name":"read","type":"function_call"}
-        input: {"call_id":"c:1","output":[{"text":"seen","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"}],"type":"function_call_output"}
+        input: {"call_id":"c:1","output":[{"text":"seen","type":"input_text"},{"image_url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==","type":"input_image"}],"type":"function_call_output"}
         input: {"call_id":"c_1","output":"Error: the arguments are no JSON","type":"function_call_output"}
         instructions = "Be brief."
         max_output_tokens = 4096

@@ -311,7 +311,12 @@ async fn a_server_without_json_schema_gets_the_subset() {
 async fn images_and_schemas_are_sent_in_geminis_own_form() {
     let faker = Faker::strict(&[]).await;
     let model = model(&faker, "gemini/gemini-3-pro").await;
-    let image = Content::Image { mime_type: "image/png".into(), data: "iVBO".into() };
+    let image = Content::Image {
+        mime_type: "image/png".into(),
+        data:
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+                .into(),
+    };
     let asked = ModelRequest {
         messages: vec![Message::User(vec![Content::Text("look".into()), image])],
         answer_schema: Some(json!({"type": "object"})),
@@ -322,7 +327,7 @@ async fn images_and_schemas_are_sent_in_geminis_own_form() {
     let body = faker.seen().remove(0).body;
     assert_eq!(
         body["contents"],
-        json!([{"role": "user", "parts": [{"text": "look"}, {"inlineData": {"mimeType": "image/png", "data": "iVBO"}}]}])
+        json!([{"role": "user", "parts": [{"text": "look"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}])
     );
     assert_eq!(body["systemInstruction"], json!({"parts": [{"text": "Be brief."}]}));
     let config = &body["generationConfig"];

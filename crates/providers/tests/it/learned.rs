@@ -243,11 +243,58 @@ async fn images_become_a_text_where_the_server_rejects_them() {
     let faker = Faker::strict(&[Rule::NoImages]).await;
     let catalog = at(&faker, Wire::Chat);
     let model = catalog.get("openai/gpt-4.1").await.unwrap();
-    let image = Content::Image { mime_type: "image/png".into(), data: "iVBO".into() };
+    let image = Content::Image {
+        mime_type: "image/png".into(),
+        data:
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+                .into(),
+    };
     let seen = ModelRequest { messages: vec![Message::User(vec![image])], ..request("") };
     assert_eq!(ask(&*model, seen).await, HELLO);
     let sent = faker.seen().remove(1).body.to_string();
     assert!(sent.contains("an image (image/png) was here"), "{sent}");
+}
+
+/// A PNG image of one pixel.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+fn with_image(data: &str) -> ModelRequest {
+    let image = Content::Image { mime_type: "image/jpg".into(), data: data.into() };
+    ModelRequest { messages: vec![Message::User(vec![image])], ..request("") }
+}
+
+#[tokio::test]
+async fn a_refused_image_alone_becomes_a_text() {
+    let refusal =
+        r#"{"error":{"message":"You uploaded an unsupported image. Please make sure your image is valid."}}"#;
+    let hello = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let accepted = || vec![Faker::events(hello)];
+    let scripts = vec![vec![Faker::status("400 X", "", refusal)], accepted(), accepted(), accepted()];
+    let faker = Faker::start(scripts).await;
+    let catalog = at(&faker, Wire::Chat);
+    let model = catalog.get("openai/gpt-4.1").await.unwrap();
+    let said = ask(&*model, with_image(PIXEL)).await;
+    assert_eq!(said, format!("retrying: 2\n{HELLO}"));
+    // It is not sent again, and another image is.
+    assert_eq!(ask(&*model, with_image(PIXEL)).await, HELLO);
+    let other = PIXEL.replace("WjR9", "WjR8");
+    assert_eq!(ask(&*model, with_image(&other)).await, HELLO);
+    let sent: Vec<String> = faker.seen().iter().map(|seen| seen.body.to_string()).collect();
+    assert!(sent[0].contains("data:image/png;base64,"), "the type is that of the content: {}", sent[0]);
+    for refused in &sent[1..3] {
+        assert!(!refused.contains("base64") && refused.contains("the server refused it"), "{refused}");
+    }
+    assert!(sent[3].contains("base64"), "{}", sent[3]);
+}
+
+#[tokio::test]
+async fn a_damaged_image_is_not_sent() {
+    let faker = Faker::strict(&[]).await;
+    let model = at(&faker, Wire::Chat).get("openai/gpt-4.1").await.unwrap();
+    assert_eq!(ask(&*model, with_image(&PIXEL[..64])).await, HELLO);
+    let sent = faker.seen().remove(0).body.to_string();
+    assert!(sent.contains("it cannot be sent: it is damaged"), "{sent}");
 }
 
 #[tokio::test]
