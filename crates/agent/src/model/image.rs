@@ -52,7 +52,7 @@ pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
 pub fn sendable_image(data: &str) -> Result<&'static str, ImageFault> {
     let digits = data.as_bytes();
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    if digits.is_empty() || digits.len() % 4 != 0 || !digits.iter().all(is_digit) {
+    if digits.is_empty() || !digits.len().is_multiple_of(4) || !digits.iter().all(is_digit) {
         return Err(ImageFault::NotBase64);
     }
     let decode = |digits: &[u8]| STANDARD.decode(digits).map_err(|_| ImageFault::NotBase64);

@@ -130,7 +130,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_locked_file_is_busy_until_it_is_released() {
-        let file = AbsPath::new(&format!("/locks/{}", std::process::id())).unwrap();
+        let file = AbsPath::new(format!("/locks/{}", std::process::id())).unwrap();
         let held = lock_all(std::slice::from_ref(&file)).await.unwrap();
         assert_eq!(held.len(), 1);
         let error = lock_all(std::slice::from_ref(&file)).await.unwrap_err();

@@ -283,15 +283,15 @@ impl AcpSystem {
         encoded: Result<TerminalCommand, CallError>,
     ) -> Result<AcpProcess, CallError> {
         let started = match encoded {
-            Ok(encoded) => AcpProcess::start(&self.caller, command, encoded).await,
+            Ok(encoded) => match AcpProcess::start(&self.caller, command, encoded).await {
+                Err(CallError::Unsupported) if self.capabilities.withdrawn.has_opened_terminals() => {
+                    let why = "it has opened terminals before, and answers now that it has none";
+                    Err(CallError::BadAnswer(why.to_owned()))
+                }
+                started => started,
+            },
+            // Nothing was sent: no form of the command is safe.
             Err(error) => Err(error),
-        };
-        let started = match started {
-            Err(CallError::Unsupported) if self.capabilities.withdrawn.has_opened_terminals() => {
-                let why = "it has opened terminals before, and answers now that it has none";
-                Err(CallError::BadAnswer(why.to_owned()))
-            }
-            started => started,
         };
         match &started {
             Ok(_) => self.capabilities.withdrawn.terminal_opened(),
