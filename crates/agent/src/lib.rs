@@ -103,7 +103,7 @@ pub use memories::{
 pub use model::{
     AssistantMessage, Credentials, ImageFault, LanguageModel, Message, ModelAbilities, ModelDialect,
     ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, ToolProfile,
-    sendable_image,
+    image_media_type, sendable_image,
 };
 pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;

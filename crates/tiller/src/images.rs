@@ -1,5 +1,6 @@
 //! Images that a prompt carries, recognised by their first bytes.
 
+use agent::image_media_type;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use tui::driver::reply::Attachment;
 
@@ -9,15 +10,13 @@ pub(crate) fn recognised(bytes: &[u8]) -> Option<Attachment> {
         let four = bytes.get(at..at + 4)?;
         Some(u32::from_be_bytes(four.try_into().ok()?))
     };
-    let (mime_type, size) = match bytes {
-        [0x89, b'P', b'N', b'G', ..] => ("image/png", number(16).zip(number(20))),
-        [0xFF, 0xD8, 0xFF, ..] => ("image/jpeg", None),
-        [b'G', b'I', b'F', b'8', _, _, a, b, c, d, ..] => {
-            let size = (u16::from_le_bytes([*a, *b]).into(), u16::from_le_bytes([*c, *d]).into());
-            ("image/gif", Some(size))
+    let mime_type = image_media_type(bytes)?;
+    let size = match (mime_type, bytes) {
+        ("image/png", _) => number(16).zip(number(20)),
+        ("image/gif", [_, _, _, _, _, _, a, b, c, d, ..]) => {
+            Some((u16::from_le_bytes([*a, *b]).into(), u16::from_le_bytes([*c, *d]).into()))
         }
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => ("image/webp", None),
-        _ => return None,
+        _ => None,
     };
     let (width, height) = size.unwrap_or_default();
     Some(Attachment { mime_type: mime_type.to_owned(), data: STANDARD.encode(bytes), width, height })

@@ -19,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 
 /// The planned restoration of a file.
 struct Step {
-    path: AbsPath,
     now: Now,
     to: Option<String>,
     merged: bool,
@@ -122,7 +121,7 @@ async fn decide(
     };
     Ok(match undo(changes, now.text.as_deref(), session).await? {
         Undone::Nothing => Decision::Unchanged,
-        Undone::To(to, merged) => Decision::Restore(Step { path: path.clone(), now, to, merged }),
+        Undone::To(to, merged) => Decision::Restore(Step { now, to, merged }),
         Undone::Left(reason) => Decision::Left(reason),
     })
 }
@@ -141,7 +140,7 @@ async fn restore_file(
     };
     let decision = decide(session, state, cx, path, changes).await?;
     match &decision {
-        Decision::Restore(step) => match carry_out(cx, step).await {
+        Decision::Restore(step) => match carry_out(cx, path, step).await {
             Ok(()) => Ok(decision),
             Err(error) => Ok(Decision::Left(error.to_string())),
         },
@@ -149,10 +148,10 @@ async fn restore_file(
     }
 }
 
-async fn carry_out(cx: &ToolContext, step: &Step) -> Result<(), ToolError> {
+async fn carry_out(cx: &ToolContext, path: &AbsPath, step: &Step) -> Result<(), ToolError> {
     let change = Change {
-        path: step.path.clone(),
-        name: step.path.to_string(),
+        path: path.clone(),
+        name: path.to_string(),
         now: step.now.clone(),
         after: step.to.clone().unwrap_or_default(),
         freshness: Freshness::Fresh,

@@ -34,7 +34,7 @@ pub(crate) enum Standing {
 
 /// What is known of the editor's text and the disk's from earlier comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compared {
+enum Compared {
     /// Both had this text.
     Same(Fingerprint),
     /// They have differed since they were first compared, when the disk had this content.
@@ -92,7 +92,7 @@ impl EditorFiles {
 
 /// Returns the relation of the editor's text to the disk's; a pure function. `known` is from
 /// earlier comparisons.
-pub(crate) fn standing(known: Option<Compared>, held: Fingerprint, on_disk: Option<Fingerprint>) -> Standing {
+fn standing(known: Option<Compared>, held: Fingerprint, on_disk: Option<Fingerprint>) -> Standing {
     match known {
         _ if on_disk == Some(held) => Standing::Same,
         Some(Compared::Same(common)) if held == common => Standing::Stale,

@@ -38,8 +38,9 @@ pub enum ImageFault {
     TooLarge,
 }
 
-/// Returns the media type of an image's content, given its first bytes.
-pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
+/// Returns the media type of an image's content, given its first bytes; `None` unless models accept
+/// the format.
+pub fn image_media_type(bytes: &[u8]) -> Option<&'static str> {
     let (_, media_type) = IMAGES.iter().find(|(start, _)| bytes.starts_with(start))?;
     (*media_type != "image/webp" || bytes.get(8..12) == Some(b"WEBP")).then_some(media_type)
 }
@@ -58,7 +59,7 @@ pub fn sendable_image(data: &str) -> Result<&'static str, ImageFault> {
     let decode = |digits: &[u8]| STANDARD.decode(digits).map_err(|_| ImageFault::NotBase64);
     let first = decode(&digits[..digits.len().min(CHECKED_DIGITS)])?;
     let last = decode(&digits[digits.len().saturating_sub(CHECKED_DIGITS)..])?;
-    let media_type = media_type(&first).ok_or(ImageFault::Format)?;
+    let media_type = image_media_type(&first).ok_or(ImageFault::Format)?;
     let size = digits.len() / 4 * 3 - digits.iter().rev().take_while(|digit| **digit == b'=').count();
     if size > SENT_IMAGE_BYTES {
         return Err(ImageFault::TooLarge);

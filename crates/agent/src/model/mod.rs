@@ -1,11 +1,11 @@
 //! The interface to language models: a request in, a stream of events out.
 
 pub(crate) mod bounded;
-pub(crate) mod image;
+mod image;
 mod info;
 pub(crate) mod span;
 
-pub use image::{ImageFault, sendable_image};
+pub use image::{ImageFault, image_media_type, sendable_image};
 pub use info::{ModelAbilities, ModelDialect, ModelInfo, ModelLimits, ToolProfile};
 
 use crate::{

@@ -23,7 +23,7 @@ use crate::{
     history::glance::glance,
     history::memory::IdleSessions,
     history::reading::{LastTurn, LogEnd, before_turn, log_end},
-    limits::EVENTS_PAGE,
+    limits::{EVENTS_PAGE, ROOT_WAIT},
     log::leased::LeasedLog,
     model::get_in_time,
     session::controls::SettingsModes,
@@ -41,6 +41,7 @@ use std::{
     time::Duration,
 };
 use system::{AbsPath, System};
+use tokio::time::timeout;
 
 /// The runtime behind every surface.
 pub struct Runtime {
@@ -598,13 +599,19 @@ impl Runtime {
         system: &dyn System,
         mut query: ListQuery,
     ) -> Result<SessionPage, StoreError> {
-        if let Some(cwd) = &query.cwd
-            && let Ok(real) = system.resolve(cwd).await
-        {
-            for known in self.store.directories(query.owner.as_ref()).await? {
-                if known != *cwd && system.resolve(&known).await.is_ok_and(|known| known == real) {
-                    query.spellings.push(known);
+        if let Some(cwd) = query.cwd.clone() {
+            let known = self.store.directories(query.owner.as_ref()).await?;
+            let spellings = async {
+                let Ok(real) = system.resolve(&cwd).await else { return };
+                for known in known.into_iter().filter(|known| *known != cwd) {
+                    if system.resolve(&known).await.is_ok_and(|known| known == real) {
+                        query.spellings.push(known);
+                    }
                 }
+            };
+            // A directory of another session may be on a file server that does not respond.
+            if timeout(ROOT_WAIT, spellings).await.is_err() {
+                tracing::warn!(%cwd, "sessions are listed by the given spelling of their directory only");
             }
         }
         self.list(query).await

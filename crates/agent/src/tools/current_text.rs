@@ -18,8 +18,8 @@ pub(crate) struct Now {
 }
 
 impl Now {
-    /// Whether the disk still has the text that the editor was compared with, as far as the write
-    /// itself does not compare.
+    /// Returns whether the disk still has the text that the editor was compared with. Where only
+    /// one of them counts, the write itself compares.
     pub(super) async fn is_current(&self, cx: &ToolContext, path: &AbsPath) -> Result<bool, ToolError> {
         if writes_blindly(cx) {
             return Ok(!cx.session.files.editor().is_not_saved(path));

@@ -4,7 +4,7 @@
 use super::path::GivenPath;
 use crate::{
     Content, ToolContent, ToolContext, ToolError, ToolOutput, ToolResult, limits::READ_IMAGE_BYTES,
-    model::image::media_type,
+    model::image_media_type,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use system::{AbsPath, SystemError};
@@ -34,7 +34,7 @@ pub(super) async fn read(
         Err(SystemError::TooLarge { .. }) => Vec::new(),
         Err(error) => return Err(ToolError::message(format!("{given} is not readable: {error}"))),
     };
-    let Some(mime_type) = media_type(&bytes) else {
+    let Some(mime_type) = image_media_type(&bytes) else {
         return Err(ToolError::message(other(given, size, &bytes)));
     };
     if bytes.len() > READ_IMAGE_BYTES {

@@ -19,6 +19,10 @@ pub(crate) fn drop_all(messages: &mut [Message]) -> Vec<u64> {
 
 /// Replaces the images that were refused before, given by the hashes of their data.
 pub(crate) fn drop_refused(messages: &mut [Message], refused: &HashSet<u64>) {
+    // Nearly always; hashing every image of a conversation would cost time at each request.
+    if refused.is_empty() {
+        return;
+    }
     for image in images(messages).filter(|image| refused.contains(&print(image))) {
         replace(image);
     }

@@ -30,7 +30,7 @@ fn with_server(answers: &[&str], args: &[&str]) -> (Output, Vec<Value>) {
     home.settings("providers.openai.wire = 'chat'");
     home.write("schema.json", r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}"#);
     home.write("system.txt", "You are a pirate.\n");
-    std::fs::write(home.file("dot.png"), b"\x89PNG\r\n\x1a\nrest").unwrap();
+    std::fs::write(home.file("dot.png"), crate::home::PNG).unwrap();
     let mut command = home.tiller(&[&["-m", "openai/gpt-4o", "-o", "json"], args].concat());
     let output = command.env("OPENAI_API_KEY", "key").env("OPENAI_BASE_URL", &server.url).output().unwrap();
     let bodies = server.requests.try_iter().map(|(_, body)| serde_json::from_str(&body).unwrap_or_default());

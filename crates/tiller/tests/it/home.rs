@@ -6,6 +6,9 @@ use std::{
 };
 use tempfile::TempDir;
 
+/// An image of 1280 by 720 pixels.
+pub(crate) const PNG: &[u8] = include_bytes!("dot.png");
+
 /// An empty home directory with an empty project beside it.
 pub(crate) struct Home {
     dir: TempDir,

@@ -110,60 +110,66 @@ impl AcpSystem {
         }
     }
 
+    /// Reads a text, and returns where a change of it is written if the client takes writes: here
+    /// if the client cannot decode the file.
+    async fn read_for_change(
+        &self,
+        path: &AbsPath,
+        range: Option<TextRange>,
+    ) -> Result<(String, Route), SystemError> {
+        if self.routes().read_text != Route::Client {
+            return Ok((self.local.read_text(path, range).await?, Route::Client));
+        }
+        if self.capabilities.behaviour.reads_from_disk() && self.is_missing(path).await {
+            // The client would find nothing either, and report an error.
+            return Err(SystemError::NotFound(path.clone()));
+        }
+        let (text, route) = match self.read_from_client(path, range).await {
+            Ok(text) => (text, Route::Client),
+            Err(error) => self.read_refused(path, range, error).await?,
+        };
+        Ok((self.checked(path, range, text).await?, route))
+    }
+
     /// Handles a failed read.
     ///
-    /// A file unknown to the editor (outside the project, or missing) is read from disk. For other
-    /// errors the disk only supplies a better error: a buffer may hold different text.
+    /// A file unknown to the editor (outside the project, or missing) is read from disk, and so is
+    /// one that it cannot decode: text in another encoding than UTF-8, of which it has no buffer.
+    /// For other errors the disk only supplies a better error: a buffer may hold different text.
     async fn read_refused(
         &self,
         path: &AbsPath,
         range: Option<TextRange>,
         error: CallError,
-    ) -> Result<String, SystemError> {
+    ) -> Result<(String, Route), SystemError> {
+        let here = self.local.read_text(path, range);
         match error {
             CallError::Unsupported => {
                 self.capabilities.withdrawn.read("fs/read_text_file");
-                self.local.read_text(path, range).await
+                Ok((here.await?, Route::Client))
             }
-            CallError::Refused { code: RESOURCE_NOT_FOUND, .. } => self.local.read_text(path, range).await,
+            CallError::Refused { code: RESOURCE_NOT_FOUND, .. } => Ok((here.await?, Route::Client)),
             error @ CallError::Refused { .. } => {
-                let text = self.local.read_text(path, range).await?;
-                match self.is_beyond_client(path).await {
-                    true => Ok(text),
-                    false => Err(self.caller.failure("reading", path.as_str(), error)),
+                let text = here.await?;
+                match self.local.read_disk_snapshot(path).await.encoding {
+                    TextEncoding::Utf8 => Err(self.caller.failure("reading", path.as_str(), error)),
+                    _ => Ok((text, Route::Local)),
                 }
             }
             error => Err(self.caller.failure("reading", path.as_str(), error)),
         }
     }
 
-    /// Whether a client that refuses to read a file cannot decode it: the file is text in another
-    /// encoding than UTF-8. Such a client has no text of it, so the file is read and written here.
-    async fn is_beyond_client(&self, path: &AbsPath) -> bool {
-        let snapshot = self.local.read_disk_snapshot(path).await;
-        matches!(snapshot.text, Ok(Some(_))) && snapshot.encoding != TextEncoding::Utf8
-    }
-
-    /// Returns whether a client refuses to read a file that it cannot decode.
-    async fn is_read_here(&self, path: &AbsPath) -> bool {
-        self.routes().read_text == Route::Client
-            && self.is_beyond_client(path).await
-            && matches!(
-                self.read_from_client(path, None).await,
-                Err(CallError::Refused { code, .. }) if code != RESOURCE_NOT_FOUND
-            )
-    }
-
-    /// Fails with [`SystemError::Changed`] if a file has another text than `was`, in the editor
-    /// where reads are delegated.
-    async fn expect_text(&self, path: &AbsPath, was: Option<&str>) -> Result<(), SystemError> {
-        let now = match self.read_text(path, None).await {
-            Ok(text) => Some(text),
-            Err(SystemError::NotFound(_)) => None,
+    /// Returns where a change of a file is written. Fails with [`SystemError::Changed`] if the file
+    /// has another text than `was`, in the editor where reads are delegated.
+    async fn expect_text(&self, path: &AbsPath, was: Option<&str>) -> Result<Route, SystemError> {
+        let (now, route) = match self.read_for_change(path, None).await {
+            Ok((text, route)) => (Some(text), route),
+            Err(SystemError::NotFound(_)) => (None, Route::Client),
             Err(error) => return Err(error),
         };
         match now.as_deref() == was {
-            true => Ok(()),
+            true => Ok(route),
             false => Err(SystemError::Changed(path.clone())),
         }
     }
@@ -366,18 +372,7 @@ impl System for AcpSystem {
     }
 
     async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
-        if self.routes().read_text != Route::Client {
-            return self.local.read_text(path, range).await;
-        }
-        if self.capabilities.behaviour.reads_from_disk() && self.is_missing(path).await {
-            // The client would find nothing either, and report an error.
-            return Err(SystemError::NotFound(path.clone()));
-        }
-        let read = match self.read_from_client(path, range).await {
-            Ok(text) => Ok(text),
-            Err(error) => self.read_refused(path, range, error).await,
-        };
-        self.checked(path, range, read?).await
+        Ok(self.read_for_change(path, range).await?.0)
     }
 
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
@@ -393,10 +388,9 @@ impl System for AcpSystem {
     }
 
     async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
-        if self.routes().write_text != Route::Client || self.is_read_here(path).await {
+        if self.routes().write_text != Route::Client || self.expect_text(path, was).await? == Route::Local {
             return self.local.replace_text(path, was, text).await;
         }
-        self.expect_text(path, was).await?;
         self.create_directory(path).await?;
         let form = self.form(path).await;
         let written = match (self.write_to_client(path, text).await, form) {

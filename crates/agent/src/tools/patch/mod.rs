@@ -99,7 +99,9 @@ impl Tool for ApplyPatch {
             None => self.decide(cx).await?,
         };
         let _claim = write_through::claim(cx, &approved.paths()).await?;
-        for _ in 0..WRITE_TRIES {
+        let mut tries = 0;
+        loop {
+            tries += 1;
             let plan = self.decide(cx).await?;
             approved.expect_approved(cx, &plan)?;
             match self.carry_out(cx, &plan).await {
@@ -108,19 +110,14 @@ impl Tool for ApplyPatch {
                     let text = super::output::cap(text + moved, &cx.limits);
                     return Ok(ToolOutput::shown(text, shown));
                 }
-                Err(Stopped::BeforeAnything) => {}
-                Err(Stopped::With(error)) => return Err(error),
+                Err(ToolError::System(SystemError::Changed(_))) if tries < WRITE_TRIES => {}
+                Err(ToolError::System(SystemError::Changed(path))) => {
+                    return Err(write_through::keeps_changing(&path));
+                }
+                Err(error) => return Err(error),
             }
         }
-        Err(approved.paths().first().map_or(ToolError::Cancelled(None), write_through::keeps_changing))
     }
-}
-
-/// The reason why a plan was not carried out to its end.
-enum Stopped {
-    /// Its first file changed at the moment of the write. Nothing was written.
-    BeforeAnything,
-    With(ToolError),
 }
 
 impl ApplyPatch {
@@ -133,8 +130,13 @@ impl ApplyPatch {
         Plan::make(cx, operations).await
     }
 
-    /// Carries out a plan, and returns the text for the model and the content for the user.
-    async fn carry_out(&self, cx: &ToolContext, plan: &Plan) -> Result<(String, Vec<ToolContent>), Stopped> {
+    /// Carries out a plan, and returns the text for the model and the content for the user. Fails
+    /// with [`SystemError::Changed`] if a file changed before anything was written.
+    async fn carry_out(
+        &self,
+        cx: &ToolContext,
+        plan: &Plan,
+    ) -> Result<(String, Vec<ToolContent>), ToolError> {
         let mut done = Vec::new();
         let mut notes = String::new();
         let mut shown: Vec<_> = plan.gone().collect();
@@ -147,10 +149,10 @@ impl ApplyPatch {
                     }
                     done.push(step.change.name.as_str());
                 }
-                Err(ToolError::System(SystemError::Changed(_))) if done.is_empty() => {
-                    return Err(Stopped::BeforeAnything);
+                Err(error @ ToolError::System(SystemError::Changed(_))) if done.is_empty() => {
+                    return Err(error);
                 }
-                Err(error) => return Err(Stopped::With(stopped(step, &done, error))),
+                Err(error) => return Err(stopped(step, &done, error)),
             }
         }
         Ok((format!("{}{}{notes}", plan.summary(), plan.changed_note()), shown))

@@ -1,10 +1,8 @@
 //! Flags of the command line that the interface begins with.
 
 use super::{Model, Tmux, open_with, sessions::stored};
-use crate::home::{Home, stderr};
+use crate::home::{Home, PNG, stderr};
 use serde_json::json;
-
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x02\xd0";
 
 /// Starts the interface with arguments, and a model whose answers the test writes.
 fn open(arguments: &str) -> Option<(Model, Home, Tmux)> {

@@ -90,7 +90,7 @@ fn assert_same(found: &str, expected: &str) {
 fn an_image_is_dropped_in_each_spelling_of_its_path() {
     let Some((model, home, tmux)) = open_model() else { return };
     let path = home.file("my shot.png");
-    std::fs::write(&path, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x02\xd0").unwrap();
+    std::fs::write(&path, crate::home::PNG).unwrap();
     let spellings =
         [format!("file://{}", path.replace(' ', "%20")), path.replace(' ', "\\ "), format!("'{path}'")];
     for (number, spelling) in spellings.iter().enumerate() {
