@@ -76,7 +76,8 @@ pub use event::task::{Task, TaskStatus, plan_of, task_tree};
 pub use event::tool_call::{CommandPlace, LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
 pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use event::{
-    ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd, UsageUpdate,
+    AnswerPart, ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd,
+    UsageUpdate,
 };
 pub use files::outputs::Outputs;
 pub use files::readable::ReadableDirectories;

@@ -224,6 +224,8 @@ pub(crate) const REMEMBERED_PROMPTS: usize = 256;
 /// Bytes of idle sessions' conversations that stay in memory for their next turns, in addition to
 /// the most recently idle one.
 pub(crate) const IDLE_BYTES: usize = 32 * 1024 * 1024;
+/// The interval at which an answer is stored in parts while it arrives.
+pub(crate) const ANSWER_PART_EVERY: Duration = Duration::from_secs(1);
 /// Events read from the store at a time.
 pub(crate) const EVENTS_PAGE: usize = 500;
 /// Sessions that `/sessions` lists.

@@ -195,6 +195,7 @@ impl Projection {
             | SessionEvent::Commands(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::ResultsLeftOut(_)
+            | SessionEvent::AnswerPart(_)
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
             | SessionEvent::Rewound(_) => Vec::new(),

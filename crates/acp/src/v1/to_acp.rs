@@ -141,6 +141,7 @@ impl Projection {
             | SessionEvent::Subagent(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::ResultsLeftOut(_)
+            | SessionEvent::AnswerPart(_)
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
             | SessionEvent::Rewound(_)

@@ -43,6 +43,9 @@ impl Cleaner {
                     }
                 }
             }
+            SessionEvent::AnswerPart(part) => {
+                [&mut part.text, &mut part.thoughts].into_iter().for_each(clean);
+            }
             SessionEvent::ToolCall(update) => {
                 clean_call(update);
                 self.output(update);

@@ -26,8 +26,8 @@ pub(crate) mod usage;
 
 use crate::{
     Briefing, Compaction, Content, Effort, FileChange, Goal, Item, MessageId, Mode, PermissionMode,
-    PlanEntry, Prefix, PromptId, Rewound, ShellUpdate, SlashCommand, Snapshot, SubagentState, SwarmEvent,
-    Task, Text, ToolCallId, ToolCallRequest, ToolCallUpdate, TurnId, Usage,
+    PlanEntry, Prefix, PromptId, Reasoning, Rewound, ShellUpdate, SlashCommand, Snapshot, SubagentState,
+    SwarmEvent, Task, Text, ToolCallId, ToolCallRequest, ToolCallUpdate, TurnId, Usage,
 };
 
 /// An event of a session.
@@ -66,6 +66,10 @@ pub enum SessionEvent {
     /// A complete answer of the model: reasoning, text and the calls it makes. Stored before a call
     /// runs.
     ModelResponse(ModelResponse),
+    /// More of an answer that the model is still writing, so that a crash does not lose it. At most
+    /// one a second is stored. The [`SessionEvent::ModelResponse`] with the same ids replaces all
+    /// of them; clients are shown the deltas instead.
+    AnswerPart(AnswerPart),
     /// A tool call was created, started, changed or ended. Only the fields that are set change.
     ToolCall(ToolCallUpdate),
     /// A permission is being requested.
@@ -227,6 +231,54 @@ impl ModelResponse {
         self.calls().next().is_some()
     }
 }
+
+/// More of an answer that is still being written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerPart {
+    /// The answer's id, as in its deltas.
+    pub id: MessageId,
+    /// The id of the reasoning, as in its deltas.
+    pub thought_id: MessageId,
+    /// The model that answers.
+    pub model: String,
+    /// The text since the last part; may be empty.
+    pub text: String,
+    /// The reasoning since the last part; may be empty.
+    pub thoughts: String,
+}
+
+impl AnswerPart {
+    /// Collects the parts of the answer that an event leaves unfinished.
+    pub(crate) fn collect(unfinished: &mut Option<Self>, event: &SessionEvent) {
+        match (event, &mut *unfinished) {
+            (SessionEvent::AnswerPart(next), Some(before)) if before.id == next.id => {
+                before.text.push_str(&next.text);
+                before.thoughts.push_str(&next.thoughts);
+            }
+            (SessionEvent::AnswerPart(first), _) => *unfinished = Some(first.clone()),
+            (
+                SessionEvent::ModelResponse(_)
+                | SessionEvent::TurnStarted { .. }
+                | SessionEvent::TurnEnded { .. },
+                _,
+            ) => *unfinished = None,
+            _ => {}
+        }
+    }
+
+    /// Returns the answer as it was cut off by the end of its process, with a mark at its end.
+    pub(crate) fn cut_off(self) -> ModelResponse {
+        let gap = if self.text.is_empty() { "" } else { "\n\n" };
+        let text = Item::Text(Text::plain(format!("{}{gap}{ANSWER_CUT_OFF}", self.text)));
+        let thoughts = Reasoning { text: self.thoughts, opaque: None };
+        let thoughts = (!thoughts.text.is_empty()).then_some(Item::Reasoning(thoughts));
+        let items = thoughts.into_iter().chain([text]).collect();
+        ModelResponse { id: self.id, thought_id: self.thought_id, model: self.model, items }
+    }
+}
+
+/// The mark at the end of an answer whose process ended.
+const ANSWER_CUT_OFF: &str = "[cut off here: the process ended]";
 
 /// Call results that are no longer sent to models, to make room. The log keeps them.
 #[derive(Debug, Clone, PartialEq, Eq)]

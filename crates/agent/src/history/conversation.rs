@@ -5,9 +5,9 @@
 //! the same events from the log, and nothing else changes a conversation.
 
 use crate::{
-    Briefing, CompactionId, CompactionStep, Content, Goal, GoalStatus, History, MessageId, ModelResponse,
-    Prefix, SessionEvent, StopReason, Task, ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd,
-    TurnId, Usage, UsageUpdate, apply_to_goal,
+    AnswerPart, Briefing, CompactionId, CompactionStep, Content, Goal, GoalStatus, History, MessageId,
+    ModelResponse, Prefix, SessionEvent, StopReason, Task, ToolCallId, ToolCallUpdate, ToolResult,
+    ToolStatus, TurnEnd, TurnId, Usage, UsageUpdate, apply_to_goal,
     event::PROCESS_ENDED,
     event::prefix::{Known, SharedPrefixes},
     goal,
@@ -87,6 +87,8 @@ pub(crate) struct Conversation {
     failed: bool,
     /// The last response, while some of its calls have no result.
     pending: Option<Pending>,
+    /// The stored parts of the answer that the model is writing.
+    part: Option<AnswerPart>,
     /// Calls that began and were not settled: those of the last response and the nested calls they
     /// made.
     begun: BTreeMap<ToolCallId, (String, ToolStatus)>,
@@ -131,6 +133,7 @@ impl Conversation {
         }
         let ended = self.ended.take();
         apply_to_goal(&mut self.goal, event);
+        AnswerPart::collect(&mut self.part, event);
         match event {
             SessionEvent::TurnStarted { turn, prompt } => {
                 self.settle();
@@ -350,7 +353,7 @@ impl Conversation {
 
     /// Returns the events to append to the log because the process ended in the middle of a turn.
     pub(crate) fn repairs(&self) -> Vec<SessionEvent> {
-        let mut repairs: Vec<_> = self.open_calls().into_iter().map(SessionEvent::ToolCall).collect();
+        let mut repairs: Vec<_> = self.cut_off().collect();
         if let Some(turn) = &self.turn {
             if let Some(goal) = self.goal.clone().filter(Goal::is_active) {
                 let why = "interrupted: the process ended";
@@ -365,11 +368,17 @@ impl Conversation {
     /// Returns the same if another process goes on with the turn: it is suspended, and its goal
     /// stays.
     pub(crate) fn repairs_to_go_on(&self) -> Vec<SessionEvent> {
-        let calls = self.open_calls().into_iter().map(SessionEvent::ToolCall);
         let end = TurnEnd::Stopped(StopReason::Suspended);
         let ended =
             self.turn.iter().map(|turn| SessionEvent::TurnEnded { turn: turn.clone(), end: end.clone() });
-        calls.chain(ended).collect()
+        self.cut_off().chain(ended).collect()
+    }
+
+    /// Returns the events that end the calls and the answer which the end of the process cut off.
+    fn cut_off(&self) -> impl Iterator<Item = SessionEvent> {
+        let calls = self.open_calls().into_iter().map(SessionEvent::ToolCall);
+        let answer = self.part.clone().map(|part| SessionEvent::ModelResponse(part.cut_off()));
+        calls.chain(answer)
     }
 
     /// Whether a turn has begun and not ended.

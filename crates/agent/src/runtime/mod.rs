@@ -10,8 +10,8 @@ mod start;
 pub(crate) mod task;
 
 use crate::{
-    Checkpoint, ClientServer, ContentHash, Glance, Lease, LeaseHolder, ListQuery, Memories, Models,
-    NewSession, NotAdmitted, Operator, PermissionMode, Place, RuntimeOptions, SearchHit, SearchQuery,
+    AnswerPart, Checkpoint, ClientServer, ContentHash, Glance, Lease, LeaseHolder, ListQuery, Memories,
+    Models, NewSession, NotAdmitted, Operator, PermissionMode, Place, RuntimeOptions, SearchHit, SearchQuery,
     SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState,
     SessionStore, StoreError, Surface, TakenOver, ToolProviders,
     checkpoint::Timeline,
@@ -522,14 +522,36 @@ impl Runtime {
         id: &SessionId,
         each: &mut (dyn FnMut(&SessionEvent) + Send),
     ) -> Result<(), StoreError> {
+        self.replay_numbered(id, &mut |_, event| each(event)).await
+    }
+
+    /// Replays a session's events with their numbers. An answer whose process has ended is shown as
+    /// it will be stored once the session is opened, with the number 0.
+    async fn replay_numbered(
+        &self,
+        id: &SessionId,
+        each: &mut (dyn FnMut(u64, &SessionEvent) + Send),
+    ) -> Result<(), StoreError> {
         let mut pages = self.shown_events(id, u64::MAX);
+        let mut unfinished = None;
         loop {
-            let page = pages.next().await?;
+            let page = pages.next_numbered().await?;
             if page.is_empty() {
-                return Ok(());
+                break;
             }
-            page.iter().for_each(&mut *each);
+            for (number, event) in &page {
+                AnswerPart::collect(&mut unfinished, event);
+                each(*number, event);
+            }
         }
+        let is_open = self.sessions().contains_key(id);
+        if let Some(part) = unfinished
+            && !is_open
+            && self.holder(id).await?.is_none()
+        {
+            each(0, &SessionEvent::ModelResponse(part.cut_off()));
+        }
+        Ok(())
     }
 
     /// Like [`Runtime::replay`], with the time at which each event was stored, in milliseconds
@@ -540,15 +562,10 @@ impl Runtime {
         each: &mut (dyn FnMut(i64, &SessionEvent) + Send),
     ) -> Result<(), StoreError> {
         let times: HashMap<u64, i64> = self.store.event_times(id).await?.into_iter().collect();
-        let mut pages = self.shown_events(id, u64::MAX);
-        loop {
-            let page = pages.next_numbered().await?;
-            if page.is_empty() {
-                return Ok(());
-            }
-            page.iter()
-                .for_each(|(number, event)| each(times.get(number).copied().unwrap_or_default(), event));
-        }
+        self.replay_numbered(id, &mut |number, event| {
+            each(times.get(&number).copied().unwrap_or_default(), event);
+        })
+        .await
     }
 
     /// Returns the turns of a session in which tools changed files, in order. Reads the whole log.

@@ -202,6 +202,11 @@ impl Session {
         });
     }
 
+    /// Returns whether a write is in progress.
+    pub(crate) fn is_storing(&self) -> bool {
+        self.storing.as_ref().is_some_and(|storing| !storing.is_finished())
+    }
+
     /// Waits until the write in progress, if any, is stored and emitted.
     pub(crate) async fn stored(&mut self) -> Result<(), StoreError> {
         let Some(storing) = &mut self.storing else { return Ok(()) };

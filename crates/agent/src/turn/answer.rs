@@ -1,6 +1,6 @@
 //! Calls the model once and streams its answer to the client.
 
-use super::{answer_items::AnswerItems, text_calls::CallFilter};
+use super::{answer_items::AnswerItems, answer_parts::AnswerParts, text_calls::CallFilter};
 use crate::{
     ANSWER_BYTES, LanguageModel, MessageId, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
     ModelStop, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, model::bounded, session::Session,
@@ -28,7 +28,7 @@ impl Answer {
 
 /// Calls the model and streams its answer to the client. A cancelled, broken or cut-off answer
 /// keeps its text and loses its calls. While the client is behind, the model's stream is not read
-/// (backpressure).
+/// (backpressure). Its parts are stored while it arrives.
 pub(super) async fn ask(
     session: &mut Session,
     model: &dyn LanguageModel,
@@ -39,6 +39,7 @@ pub(super) async fn ask(
     let (id, thought_id) = session.conversation().next_answer();
     let mut usage = Usage::default();
     let (mut items, mut searches) = (AnswerItems::default(), Vec::new());
+    let mut parts = AnswerParts::new(&id, &thought_id, &model.info().id);
     let mut filter = CallFilter::new(model.info(), session.settings().calls_as_text);
     let offered = request.tools.clone();
     let mut stream = bounded::ask(model, request);
@@ -48,6 +49,7 @@ pub(super) async fn ask(
     stored?;
     if let Some(disclosure) = disclosure(session, model.info()) {
         let text = filter.push(&items.whole_text(&disclosure));
+        parts.text(&text);
         notify_text(session, &id, text);
     }
     let mut first = Some(first);
@@ -56,7 +58,13 @@ pub(super) async fn ask(
             Some(event) => event,
             None => {
                 session.room(cancel).await;
-                next(&mut stream, cancel).await
+                loop {
+                    tokio::select! {
+                        biased;
+                        () = parts.due() => parts.store(session),
+                        event = next(&mut stream, cancel) => break event,
+                    }
+                }
             }
         };
         match event {
@@ -69,11 +77,13 @@ pub(super) async fn ask(
             Some(Ok(ModelEvent::Stop(stop))) => break Ok(stop),
             Some(Ok(ModelEvent::Text(text))) => {
                 let text = filter.push(&items.text(text));
+                parts.text(&text);
                 notify_text(session, &id, text);
             }
             Some(Ok(ModelEvent::TextDone(opaque))) => items.end_text(opaque),
             Some(Ok(ModelEvent::Reasoning(text))) => {
                 let text = items.reasoning(text);
+                parts.thought(&text);
                 session.notify(SessionEvent::ThoughtDelta { id: thought_id.clone(), text });
             }
             Some(Ok(ModelEvent::ReasoningDone(reasoning))) => items.end_reasoning(reasoning),
@@ -115,6 +125,8 @@ pub(super) async fn ask(
         }
         stop => stop,
     };
+    // A part may still be on its way to the store.
+    session.stored().await?;
     let response =
         ModelResponse { id, thought_id, model: model.info().id.clone(), items: items.into_items() };
     Ok(Answer { response, searches, usage, stop })

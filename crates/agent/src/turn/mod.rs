@@ -9,6 +9,7 @@ mod admit;
 mod again;
 mod answer;
 mod answer_items;
+mod answer_parts;
 mod calls;
 mod command;
 mod empty_answer;

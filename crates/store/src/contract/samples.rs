@@ -2,13 +2,13 @@
 
 use super::path;
 use agent::{
-    Briefing, Colours, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Goal, GoalStatus, Ink,
-    Item, KeptOutput, Location, MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode,
-    PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, Run,
-    SessionEvent, Snapshot, StopReason, SubagentActivity, SubagentPlace, SubagentProgress, SubagentRequest,
-    SubagentState, SubagentStatus, SubagentTimes, SubagentWorktree, Task, TaskStatus, Text, ToolCallDisplay,
-    ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage,
-    UsageUpdate,
+    AnswerPart, Briefing, Colours, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Goal,
+    GoalStatus, Ink, Item, KeptOutput, Location, MalformedArguments, MessageId, Mode, ModelCall,
+    ModelResponse, PermissionMode, PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Prefix, Reasoning,
+    ResultsLeftOut, Rewound, Run, SessionEvent, Snapshot, StopReason, SubagentActivity, SubagentPlace,
+    SubagentProgress, SubagentRequest, SubagentState, SubagentStatus, SubagentTimes, SubagentWorktree, Task,
+    TaskStatus, Text, ToolCallDisplay, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult,
+    ToolSpec, ToolStatus, TurnEnd, Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -61,6 +61,13 @@ pub fn samples() -> Vec<SessionEvent> {
             turn: Usage::default(),
             counted: Some(u64::MAX),
             subagents: Usage::default(),
+        }),
+        SessionEvent::AnswerPart(AnswerPart {
+            id: MessageId("msg_3".to_owned()),
+            thought_id: MessageId("msg_4".to_owned()),
+            model: "anthropic/claude-sonnet-4-5".to_owned(),
+            text: "It is".to_owned(),
+            thoughts: String::new(),
         }),
         SessionEvent::ResultsLeftOut(ResultsLeftOut {
             calls: vec!["tool_0".into(), "tool_1".into()],

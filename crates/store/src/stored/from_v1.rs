@@ -1,12 +1,12 @@
-//! Converts formats 1 to 8 to the domain. Errors are sentences about what is damaged.
+//! Converts formats 1 to 10 to the domain. Errors are sentences about what is damaged.
 
 use super::{colours, v1};
 use agent::{
-    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange, Goal, Item,
-    Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, PromptId,
-    Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallDisplay, ToolCallId,
-    ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate,
-    Written,
+    AnswerPart, Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange,
+    Goal, Item, Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix,
+    PromptId, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallDisplay,
+    ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage,
+    UsageUpdate, Written,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -74,6 +74,10 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
         v1::Event::Rewound { to, files } => {
             let files = files.into_iter().map(file_change).collect::<Result<_, _>>()?;
             SessionEvent::Rewound(Rewound { to, files })
+        }
+        v1::Event::AnswerPart { id, thought_id, model, text, thoughts } => {
+            let (id, thought_id) = (MessageId(id), MessageId(thought_id));
+            SessionEvent::AnswerPart(AnswerPart { id, thought_id, model, text, thoughts })
         }
         v1::Event::ResultsLeftOut { calls, instead } => {
             let calls = calls.into_iter().map(ToolCallId).collect();

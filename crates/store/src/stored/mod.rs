@@ -16,7 +16,7 @@ use agent::{SessionEvent, SessionId, StoreError};
 
 /// The newest format that this program reads. Each event is written in the oldest format that can
 /// represent it.
-pub(crate) const FORMAT: i64 = 9;
+pub(crate) const FORMAT: i64 = 10;
 
 /// An event as stored in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +85,7 @@ mod tests {
                 "subagent" => 8,
                 "answer" => 6,
                 "tasks" | "goal" => 8,
+                "answer_part" => 10,
                 _ => 1,
             };
             assert_eq!(row.format, format, "{}", row.kind);

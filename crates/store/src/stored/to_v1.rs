@@ -1,10 +1,10 @@
-//! Converts the domain to formats 1 to 8.
+//! Converts the domain to formats 1 to 10.
 
 use super::{colours, v1};
 use agent::{
-    Briefing, Compaction, CompactionStep, Content, FileChange, Goal, Item, ModelResponse, Prefix, Reasoning,
-    Rewound, SessionEvent, Snapshot, Task, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
-    ToolSpec, TurnEnd, Usage, Written, read_arguments,
+    AnswerPart, Briefing, Compaction, CompactionStep, Content, FileChange, Goal, Item, ModelResponse, Prefix,
+    Reasoning, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallRequest, ToolCallUpdate, ToolContent,
+    ToolResult, ToolSpec, TurnEnd, Usage, Written, read_arguments,
 };
 
 /// Converts an event to its stored form; `None` for one that is never stored.
@@ -62,6 +62,9 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         SessionEvent::FileChanged(change) => v1::Event::FileChanged(file_change(change)),
         SessionEvent::Rewound(Rewound { to, files }) => {
             v1::Event::Rewound { to, files: files.into_iter().map(file_change).collect() }
+        }
+        SessionEvent::AnswerPart(AnswerPart { id, thought_id, model, text, thoughts }) => {
+            v1::Event::AnswerPart { id: id.0, thought_id: thought_id.0, model, text, thoughts }
         }
         SessionEvent::ResultsLeftOut(left) => v1::Event::ResultsLeftOut {
             calls: left.calls.into_iter().map(|call| call.0).collect(),

@@ -1,4 +1,4 @@
-//! Formats 1 to 8: the JSON of a body. Formats 2 to 8 are format 1 with additional kinds, which a
+//! Formats 1 to 10: the JSON of a body. Formats 2 to 10 are format 1 with additional kinds, which a
 //! reader of format 1 would take for damage.
 //!
 //! Tool arguments are stored as JSON *text* within the JSON. So `null` stays distinct from absent,
@@ -29,6 +29,16 @@ pub(super) enum Event {
         reasoning: Vec<Reasoning>,
         text: String,
         calls: Vec<Call>,
+    },
+    /// Format 10.
+    AnswerPart {
+        id: String,
+        thought_id: String,
+        model: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        thoughts: String,
     },
     ToolCall(Box<ToolCall>),
     PermissionRequested {
@@ -183,6 +193,7 @@ impl Event {
             Self::Prefix { .. } | Self::Briefing { .. } => 7,
             Self::Answer { .. } => 6,
             Self::TurnEnded { end: TurnEnd::Stopped(StopReason::Suspended), .. } => 9,
+            Self::AnswerPart { .. } => 10,
             Self::Tasks { .. } | Self::Goal { .. } | Self::Subagent(_) => 8,
             _ => 1,
         }
@@ -194,6 +205,7 @@ impl Event {
             Self::TurnStarted { .. } => "turn_started",
             Self::UserMessage { .. } => "user_message",
             Self::ModelResponse { .. } => "model_response",
+            Self::AnswerPart { .. } => "answer_part",
             Self::ToolCall(_) => "tool_call",
             Self::PermissionRequested { .. } => "permission_requested",
             Self::PermissionResolved { .. } => "permission_resolved",

@@ -6,10 +6,15 @@
 //! everything that was reported before. There are 25 kills by default; `TILLER_KILLS` sets their
 //! number and `TILLER_KILLS_SEED` the seed.
 
-use crate::{agent::Agent, home::Home};
+use crate::{
+    agent::Agent,
+    home::{Home, stdout},
+    interface::model::Model,
+};
 use serde_json::{Value, json};
 use std::{
     collections::HashSet,
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -200,4 +205,40 @@ impl Random {
         self.0 ^= self.0 << 17;
         self.0 % limit
     }
+}
+
+/// An answer that was on the screen when its process was killed is in the session, marked as cut.
+#[test]
+fn an_answer_that_streams_survives_a_kill() {
+    let model = Model::start();
+    let home = model.home();
+    let mut command = home.tiller(&["-p", "tell"]);
+    let mut first = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut answer = model.next();
+    answer.text("Once upon");
+    let began = Instant::now();
+    let listed: Value = serde_json::from_slice(&home.run(&["sessions", "list", "--jsonl"]).stdout).unwrap();
+    let session = listed["session_id"].as_str().unwrap();
+    let export = || stdout(&home.run(&["sessions", "export", session]));
+    while !export().contains("answer_part") {
+        assert!(began.elapsed() < Duration::from_secs(30), "no part was stored: {}", export());
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let cut = "Once upon\n\n[cut off here: the process ended]";
+    let shown = stdout(&home.run(&["sessions", "export", session, "--format", "markdown"]));
+    assert!(shown.contains(cut), "before it is opened: {shown}");
+
+    let mut command = home.tiller(&["-c", "-p", "go on"]);
+    let mut second =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let answer = model.next();
+    let sent = answer.request["messages"].as_array().unwrap().iter();
+    let sent: Vec<_> = sent.filter(|message| message["role"] == "assistant").collect();
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    assert_eq!(sent[0]["content"], cut);
+    answer.say("a time");
+    assert!(second.wait().unwrap().success());
+    let shown = stdout(&home.run(&["sessions", "show", session]));
+    assert_eq!(shown.matches(cut).count(), 1, "{shown}");
 }

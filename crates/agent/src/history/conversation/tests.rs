@@ -109,6 +109,36 @@ fn what_was_cut_off_and_never_closed_is_closed_by_what_follows() {
 }
 
 #[test]
+fn an_answer_that_was_being_written_stays_cut_off() {
+    let part = |text: &str, thoughts: &str| {
+        SessionEvent::AnswerPart(AnswerPart {
+            id: MessageId("msg_2".to_owned()),
+            thought_id: MessageId("msg_3".to_owned()),
+            model: "x/y".to_owned(),
+            text: text.to_owned(),
+            thoughts: thoughts.to_owned(),
+        })
+    };
+    let cut = [began("run_1"), said("go"), part("", "Hm. "), part("The ", "Well."), part("begin", "")];
+    for goes_on in [false, true] {
+        let mut conversation = reduced(&cut);
+        let repairs = if goes_on { conversation.repairs_to_go_on() } else { conversation.repairs() };
+        let [SessionEvent::ModelResponse(answer), SessionEvent::TurnEnded { .. }] = &repairs[..] else {
+            panic!("{repairs:?}");
+        };
+        assert_eq!((answer.id.as_str(), answer.model.as_str()), ("msg_2", "x/y"));
+        assert_eq!(answer.thoughts(), "Hm. Well.");
+        repairs.iter().for_each(|repair| conversation.apply(repair));
+        assert_eq!(texts(&conversation), ["go", "The begin\n\n[cut off here: the process ended]"]);
+        assert_eq!(conversation.repairs(), []);
+    }
+    let whole = [&cut[..], &[response("x/y", "The beginning.", &[])]].concat();
+    let conversation = reduced(&whole);
+    assert_eq!(texts(&conversation), ["go", "The beginning."]);
+    assert!(matches!(&conversation.repairs()[..], [SessionEvent::TurnEnded { .. }]));
+}
+
+#[test]
 fn an_ordered_log_needs_no_repair() {
     let conversation = reduced(&[
         began("run_1"),

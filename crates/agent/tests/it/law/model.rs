@@ -96,7 +96,13 @@ impl LanguageModel for Actor {
             }
             Ok(ModelEvent::Stop(ModelStop::EndTurn))
         });
-        futures::stream::iter(events).chain(then).boxed()
+        let paced = futures::stream::iter(events).then(|event| async move {
+            if matches!(event, Ok(ModelEvent::Alive)) {
+                tokio::time::sleep(Duration::from_millis(1_500)).await;
+            }
+            event
+        });
+        paced.chain(then).boxed()
     }
 }
 
@@ -150,6 +156,11 @@ fn answer(answer: Answer) -> (Events, bool) {
             let mut events = vec![Ok(ModelEvent::Retrying { attempt, after, reason, limited: false })];
             events.extend(says("at last", None));
             events
+        }
+        Answer::Slow => {
+            let piece = |text: &str| Ok(ModelEvent::Text(text.to_owned()));
+            // Each pause is long enough that the answer so far is stored.
+            vec![piece("at "), Ok(ModelEvent::Alive), piece("length"), Ok(ModelEvent::Alive)]
         }
         Answer::Breaks => {
             vec![Ok(ModelEvent::Reasoning("Hm".to_owned())), Ok(call(0, Call::Read)), usage(10), broken()]

@@ -73,6 +73,8 @@ pub(super) enum Answer {
     Nothing,
     /// A retry, then a text.
     Retries,
+    /// A text that takes seconds.
+    Slow,
     /// Text and a call, then the connection breaks.
     Breaks,
     /// The conversation is too long.
@@ -194,6 +196,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Answer::CutOff),
         1 => Just(Answer::Nothing),
         1 => Just(Answer::Retries),
+        2 => Just(Answer::Slow),
         1 => Just(Answer::Breaks),
         1 => Just(Answer::Overflows),
         1 => Just(Answer::Cancelled),

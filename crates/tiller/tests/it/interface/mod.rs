@@ -9,7 +9,7 @@ mod first_run;
 mod flags;
 mod held;
 mod history;
-mod model;
+pub(crate) mod model;
 mod pastes;
 mod plain;
 mod replay;

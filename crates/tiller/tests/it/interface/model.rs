@@ -16,32 +16,32 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
 /// The server.
-pub(super) struct Model {
+pub(crate) struct Model {
     /// Its address: host and port.
-    pub(super) address: String,
+    pub(crate) address: String,
     requests: Receiver<Answer>,
 }
 
 /// A request to the model, and its answer so far. Dropping it ends the stream.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// The body of the request.
-    pub(super) request: Value,
+    pub(crate) request: Value,
     stream: TcpStream,
 }
 
 impl Model {
     /// Starts a server with the models `large`, which takes images, and `blind`, which does not.
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::at("127.0.0.1:0")
     }
 
     /// Starts a server like [`Model::start`] at an address.
-    pub(super) fn at(address: &str) -> Self {
+    pub(crate) fn at(address: &str) -> Self {
         Self::on(TcpListener::bind(address).unwrap())
     }
 
     /// Starts a server like [`Model::start`] on a port.
-    pub(super) fn on(listener: TcpListener) -> Self {
+    pub(crate) fn on(listener: TcpListener) -> Self {
         let address = listener.local_addr().unwrap().to_string();
         let (sender, requests) = channel();
         std::thread::spawn(move || {
@@ -62,7 +62,7 @@ impl Model {
     }
 
     /// Makes the server's model the default one of a home.
-    pub(super) fn settings(&self) -> String {
+    pub(crate) fn settings(&self) -> String {
         format!(
             "agent.default_model = 'fake/large'\n[providers]\nlocal.discover = false\n\
              custom.fake.base_url = 'http://{}/v1'\n",
@@ -71,61 +71,61 @@ impl Model {
     }
 
     /// Returns a home whose default model is this server's.
-    pub(super) fn home(&self) -> Home {
+    pub(crate) fn home(&self) -> Home {
         let home = Home::new();
         home.settings(&self.settings());
         home
     }
 
     /// Waits for the next request to the model.
-    pub(super) fn next(&self) -> Answer {
+    pub(crate) fn next(&self) -> Answer {
         self.requests.recv_timeout(PATIENCE).expect("the model was not asked")
     }
 
     /// Whether no request has come that was not taken.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.requests.try_recv().is_err()
     }
 }
 
 impl Answer {
     /// Streams a piece of text.
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.event(&json!({ "content": text }), None);
     }
 
     /// Calls a tool, and ends the answer.
-    pub(super) fn call(mut self, tool: &str, arguments: &Value) {
+    pub(crate) fn call(mut self, tool: &str, arguments: &Value) {
         let function = json!({ "name": tool, "arguments": arguments.to_string() });
         self.event(&json!({ "tool_calls": [{ "index": 0, "id": "call-1", "function": function }] }), None);
         self.event(&json!({}), Some("tool_calls"));
     }
 
     /// Ends the answer.
-    pub(super) fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.event(&json!({}), Some("stop"));
     }
 
     /// Answers with a text.
-    pub(super) fn say(mut self, text: &str) {
+    pub(crate) fn say(mut self, text: &str) {
         self.text(text);
         self.end();
     }
 
     /// Refuses the request: its credentials, so that the provider has failed, or its content.
-    pub(super) fn refuse(mut self, kind: &str, why: &str) {
+    pub(crate) fn refuse(mut self, kind: &str, why: &str) {
         let error = json!({ "error": { "type": kind, "message": why } });
         self.stream.write_all(format!("data: {error}\n\n").as_bytes()).expect("the client reads");
     }
 
     /// Waits until the client has given the request up.
-    pub(super) fn abandoned(mut self) {
+    pub(crate) fn abandoned(mut self) {
         self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
         assert_eq!(self.stream.read(&mut [0; 1]).unwrap_or_default(), 0, "the client went on");
     }
 
     /// Returns the parts of the last message of the user.
-    pub(super) fn parts(&self) -> Vec<Value> {
+    pub(crate) fn parts(&self) -> Vec<Value> {
         let mut messages = self.request["messages"].as_array().unwrap().iter().rev();
         let said = messages.find(|message| message["role"] == "user");
         let content = &said.unwrap_or_else(|| panic!("no message of the user: {}", self.request))["content"];
@@ -136,7 +136,7 @@ impl Answer {
     }
 
     /// Returns the last text that the user wrote.
-    pub(super) fn prompt(&self) -> String {
+    pub(crate) fn prompt(&self) -> String {
         let parts = self.parts();
         let text = parts.iter().rev().find_map(|part| part["text"].as_str());
         text.unwrap_or_default().to_owned()

@@ -106,6 +106,7 @@ impl Transcript {
             | SessionEvent::Swarm(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::ResultsLeftOut(_)
+            | SessionEvent::AnswerPart(_)
             | SessionEvent::Briefing(_) => {}
             SessionEvent::Prefix(prefix) => self.model = Some(prefix.model.clone()),
         }
