@@ -88,8 +88,6 @@ pub(crate) const DASHBOARD_INTERVAL: Duration = Duration::from_secs(1);
 /// Time without progress in a running subagent after which it counts as stale.
 pub(crate) const SWARM_STALE: Duration = Duration::from_secs(60);
 
-/// Maximum base64 characters of one image in a prompt: 15 MiB of image.
-pub(crate) const IMAGE_BASE64: usize = 20 * 1024 * 1024;
 /// Maximum characters of a server name supplied by the client.
 pub(crate) const NAME_CHARS: usize = 100;
 /// Maximum characters of a title supplied by the client.

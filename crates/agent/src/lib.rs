@@ -92,7 +92,7 @@ pub use goal::{GoalChange, GoalError};
 pub use history::History;
 pub use history::glance::Glance;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
-pub use input::commands::{commands, own_command};
+pub use input::commands::{commands, own_command, unknown_command};
 pub use limits::{
     ANSWER_BYTES, ContextLimits, Limits, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, SUBAGENT_RESULT_CHARS,
     SubagentLimits, ToolLimits,
@@ -102,21 +102,21 @@ pub use memories::{
     MemoryAuthor, MemoryDraft, MemoryError, MemoryOptions, ProjectMemories, Recall, RecalledMemories,
 };
 pub use model::{
-    AssistantMessage, Credentials, ImageFault, LanguageModel, Message, ModelAbilities, ModelDialect,
-    ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, ToolProfile,
-    image_media_type, sendable_image,
+    AssistantMessage, Credentials, IMAGE_BYTES, ImageFault, LanguageModel, Message, ModelAbilities,
+    ModelDialect, ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models,
+    ToolProfile, readable_image, sendable_image,
 };
 pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;
 pub use policy::{
-    Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
-    check_tool_pattern, rules_that_allow, tool_names,
+    Answer, PermissionRule, PermissionRules, Remedy, SandboxOptions, ServerRule, ServerRules,
+    check_tool_name, check_tool_pattern, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
 pub use prompt::{ShownProject, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};
-pub use session::outcome::{PromptOutcome, RewindError, RewindReport, TurnError};
+pub use session::outcome::{CommandOutcome, PromptOutcome, RewindError, RewindReport, TurnError};
 pub use settings::options::{CallsAsText, PermissionOptions, PromptOptions, RuntimeOptions, SessionStart};
 pub use settings::{FollowedSettings, Settings, SettingsNotice};
 pub use shells::{Shells, states_ending};

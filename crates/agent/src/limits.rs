@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Model requests in one turn; beyond it the turn stops with `max_turn_requests`.
     pub turn_requests: u32,
+    /// Model requests for one prompt, including all steps of a goal.
+    pub run_requests: u32,
     /// Consecutive repetitions of the same call with the same arguments before the turn is stopped.
     pub identical_calls: u32,
     /// Tool calls accepted from one response; further calls are answered with an error.
@@ -27,6 +29,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             turn_requests: 200,
+            run_requests: u32::MAX,
             identical_calls: 5,
             calls_per_response: 64,
             queued_prompts: 32,
@@ -152,8 +155,6 @@ pub(crate) const READ_LINES_MAX: usize = 5_000;
 pub(crate) const READ_AHEAD_LINES: usize = 1_000;
 /// Characters of one line that a read shows.
 pub(crate) const READ_LINE_CHARS: usize = 2_000;
-/// Bytes of an image that a read returns: the smallest vendor limit is 5 MB in base64.
-pub(crate) const READ_IMAGE_BYTES: usize = 3_750_000;
 /// Paths that one glob returns if the model gives no number.
 pub(crate) const GLOB_PATHS: usize = 200;
 /// The maximum number of paths that one glob returns.

@@ -67,8 +67,6 @@ pub(crate) const OFFERED_TOOLS: usize = 64;
 pub(crate) const OFFERED_BYTES: usize = 96 * 1024;
 /// Tools that one search returns.
 pub(crate) const SEARCH_RESULTS: usize = 20;
-/// Bytes of one image in a result, in base64; a larger one is described in text.
-pub(crate) const IMAGE_BYTES: usize = 5 * 1024 * 1024;
 /// Images per result.
 pub(crate) const IMAGES: usize = 8;
 /// Resources per listing.

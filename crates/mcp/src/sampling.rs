@@ -2,8 +2,10 @@
 
 #![expect(deprecated, reason = "servers ask for the model as long as the protocol has it")]
 
-use crate::limits::{IMAGE_BYTES, IMAGES, SAMPLE_BYTES, SAMPLE_MESSAGES, SAMPLE_TOKENS};
-use agent::{AssistantMessage, Content, Message, ModelStop, Redactor, SampleRequest, Sampled};
+use crate::limits::{IMAGES, SAMPLE_BYTES, SAMPLE_MESSAGES, SAMPLE_TOKENS};
+use agent::{
+    AssistantMessage, Content, Message, ModelStop, Redactor, SampleRequest, Sampled, sendable_image,
+};
 use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, Role, SamplingMessage, SamplingMessageContentBlock,
 };
@@ -36,13 +38,12 @@ pub(crate) fn parse_request(
                 }
                 SamplingMessageContentBlock::Image(image) if message.role == Role::User => {
                     images += 1;
-                    if image.data.len() > IMAGE_BYTES
-                        || images > IMAGES
-                        || !image.mime_type.starts_with("image/")
-                    {
-                        return Err(format!("at most {IMAGES} images of {IMAGE_BYTES} bytes are accepted"));
+                    if images > IMAGES {
+                        return Err(format!("at most {IMAGES} images are accepted"));
                     }
-                    content.push(Content::Image { mime_type: image.mime_type, data: image.data });
+                    let mime_type = sendable_image(&image.data)
+                        .map_err(|fault| format!("image {images} cannot be sent to the model: {fault}"))?;
+                    content.push(Content::Image { mime_type: mime_type.to_owned(), data: image.data });
                 }
                 _ => return Err("only text, and images of the user, can be sent to the model".to_owned()),
             }

@@ -93,7 +93,12 @@ impl Cli {
             | Some(Command::Permissions(PermissionsCommand::Log { pages, .. })) => Some(pages),
             _ => None,
         };
-        crate::answer::Wishes { lines: pages.is_some_and(|pages| pages.jsonl), ..self.globals.wishes() }
+        let wishes = self.globals.wishes();
+        crate::answer::Wishes {
+            json: wishes.json || self.print.output_format != OutputFormat::Text,
+            lines: pages.is_some_and(|pages| pages.jsonl),
+            ..wishes
+        }
     }
 }
 

@@ -12,8 +12,6 @@ pub(crate) const STDIN_BYTES: u64 = 4 * 1024 * 1024;
 pub(crate) const STDIN_WAIT: Duration = Duration::from_secs(3);
 /// The largest prompt that is read from stdin, in bytes.
 pub(crate) const PROMPT_BYTES: u64 = 10 * 1024 * 1024;
-/// The largest image of `--image`, in bytes; models' providers refuse larger ones.
-pub(crate) const PROMPT_IMAGE_BYTES: usize = 3_750_000;
 /// How many mistakes of an answer against `--output-schema` the model is shown.
 pub(crate) const SCHEMA_ERRORS: usize = 10;
 /// How often the line about the progress of a run is drawn.
@@ -107,9 +105,6 @@ pub(crate) const KEYRING_PAUSE: Duration = Duration::from_secs(60);
 
 /// The files of a project that the terminal interface completes.
 pub(crate) const COMPLETED_FILES: usize = 200_000;
-
-/// The largest image that a prompt of the terminal interface carries, in bytes.
-pub(crate) const IMAGE_BYTES: u64 = 20 << 20;
 
 /// How much of a clipboard program's error output is kept, in bytes.
 pub(crate) const CLIPBOARD_ERROR_BYTES: usize = 4 << 10;

@@ -6,8 +6,8 @@ use crate::{
     question, sessions,
 };
 use agent::{
-    CreateSession, LeaseHolder, ListQuery, OpenSession, Runtime, SessionError, SessionHandle, SessionId,
-    StoreError, Surface,
+    CreateSession, LeaseHolder, OpenSession, Runtime, SessionError, SessionHandle, SessionId, StoreError,
+    Surface,
 };
 use std::sync::Arc;
 use system::{AbsPath, LocalSystem};
@@ -114,11 +114,8 @@ impl Opening {
                 sessions::resolve_session_id(runtime, id.as_str(), cwd).await.map(Some)
             }
             SessionChoice::Last => {
-                let query = ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() };
-                let listed = runtime.list_of_folder(&LocalSystem::new(), query).await?;
-                let last = listed.sessions.into_iter().next();
-                if let Some(last) = last {
-                    return Ok(Some(last.id));
+                if let Some(last) = sessions::last_of_folder(runtime, cwd).await? {
+                    return Ok(Some(last));
                 }
                 let failure = Failure::new(Kind::NotFound, format!("no session to continue in {cwd}"));
                 Err(sessions::with_gone(failure, runtime, &LocalSystem::new(), cwd).await.into())

@@ -1,7 +1,6 @@
 //! Checks of a prompt's content blocks that all protocol versions share.
 
 use super::errors::invalid_params;
-use crate::limits::IMAGE_BASE64;
 use agent::Content;
 use agent_client_protocol::Error;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -27,32 +26,23 @@ pub(crate) fn blocks(
         .collect()
 }
 
-/// Checks an image and converts it.
-pub(crate) fn image(mime_type: String, data: String) -> Result<Content, String> {
-    if !mime_type.starts_with("image/") {
-        return Err(format!("an image's mimeType begins with image/, not {mime_type:?}"));
-    }
-    if data.len() > IMAGE_BASE64 {
-        return Err(format!(
-            "the image is too large ({} characters of base64, the limit is {IMAGE_BASE64})",
-            data.len()
-        ));
-    }
-    match STANDARD.decode(&data) {
-        Ok(bytes) if !bytes.is_empty() => Ok(Content::Image { mime_type, data }),
-        Ok(_) => Err("the image is empty".to_owned()),
-        Err(error) => Err(format!("the image's data is not base64: {error}")),
-    }
-}
-
-/// Converts a binary embedded resource, which must be an image.
-pub(crate) fn blob(uri: &str, mime_type: Option<String>, data: String) -> Result<Content, String> {
+/// Converts an embedded resource in base64: an image, or text. Of anything else only the name is
+/// kept, and the rest of the prompt goes on.
+pub(crate) fn blob(uri: String, mime_type: Option<String>, data: String) -> Content {
+    let text = || {
+        let text = String::from_utf8(STANDARD.decode(&data).ok()?).ok()?;
+        (!text.contains('\0')).then_some(text)
+    };
     match mime_type {
-        Some(mime_type) if mime_type.starts_with("image/") => image(mime_type, data),
-        mime_type => Err(format!(
-            "{uri} is binary ({}); only text and images can be embedded, link it instead",
-            mime_type.as_deref().unwrap_or("no media type")
-        )),
+        Some(mime_type) if mime_type.starts_with("image/") => Content::Image { mime_type, data },
+        mime_type => {
+            if let Some(text) = text() {
+                return Content::Resource { uri, mime_type, text };
+            }
+            let name = uri.rsplit('/').next().unwrap_or(&uri);
+            let kind = mime_type.as_deref().unwrap_or("binary");
+            Content::ResourceLink { name: format!("{name} ({kind}, content left out)"), uri }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Converts wire types to domain types. Inner layers see no wire types.
 
-use crate::connection::content::{blob, blocks, image};
+use crate::connection::content::{blob, blocks};
 use agent::Content;
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde_json::Value;
@@ -13,14 +13,16 @@ pub(crate) fn prompt(given: Vec<Value>) -> Result<Vec<Content>, Error> {
 fn content(kind: &str, block: Value) -> Result<Content, String> {
     match serde_json::from_value(block).map_err(|error| format!("bad {kind} block: {error}"))? {
         acp::ContentBlock::Text(text) => Ok(Content::Text(text.text)),
-        acp::ContentBlock::Image(given) => image(given.mime_type, given.data),
+        acp::ContentBlock::Image(given) => {
+            Ok(Content::Image { mime_type: given.mime_type, data: given.data })
+        }
         acp::ContentBlock::ResourceLink(link) => Ok(Content::ResourceLink { uri: link.uri, name: link.name }),
         acp::ContentBlock::Resource(resource) => match resource.resource {
             acp::EmbeddedResourceResource::TextResourceContents(text) => {
                 Ok(Content::Resource { uri: text.uri, mime_type: text.mime_type, text: text.text })
             }
             acp::EmbeddedResourceResource::BlobResourceContents(given) => {
-                blob(&given.uri, given.mime_type, given.blob)
+                Ok(blob(given.uri, given.mime_type, given.blob))
             }
             _ => Err("unknown kind of embedded resource".to_owned()),
         },
@@ -31,7 +33,6 @@ fn content(kind: &str, block: Value) -> Result<Content, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::IMAGE_BASE64;
     use serde_json::json;
 
     fn check(blocks: Value, expected: Result<Content, &str>) {
@@ -76,10 +77,27 @@ mod tests {
         );
         check(json!([{"type": "text"}]), Err("prompt[0]: bad text block: missing field `text`"));
         check(json!(["x"]), Err("prompt[0]: a content block is an object"));
-        check(json!([{"type": "image", "mimeType": "image/png", "data": "!"}]), Err("not base64"));
-        let large = "A".repeat(IMAGE_BASE64 + 4);
-        check(json!([{"type": "image", "mimeType": "image/png", "data": large}]), Err("too large"));
-        let blob = json!({"uri": "file:///a", "blob": "AAAA"});
-        check(json!([{"type": "resource", "resource": blob}]), Err("is binary"));
+    }
+
+    #[test]
+    fn an_embedded_blob_never_refuses_the_prompt() {
+        let link = |name: &str, kind: &str| {
+            let name = format!("{name} ({kind}, content left out)");
+            Ok(Content::ResourceLink { uri: "file:///w/a.bin".into(), name })
+        };
+        let text = |text: &str, mime_type: Option<&str>| {
+            let mime_type = mime_type.map(str::to_owned);
+            Ok(Content::Resource { uri: "file:///w/a.bin".into(), mime_type, text: text.into() })
+        };
+        for (mime_type, blob, expected) in [
+            (None, "AAAA", link("a.bin", "binary")),
+            (Some("application/pdf"), "JVBE/w==", link("a.bin", "application/pdf")),
+            (Some("text/plain"), "aGk=", text("hi", Some("text/plain"))),
+            (None, "aGk=", text("hi", None)),
+            (None, "!", link("a.bin", "binary")),
+        ] {
+            let resource = json!({ "uri": "file:///w/a.bin", "blob": blob, "mimeType": mime_type });
+            check(json!([{ "type": "resource", "resource": resource }]), expected);
+        }
     }
 }

@@ -107,6 +107,7 @@ mod tests {
             content: vec![note, ToolContent::Diff(diff)],
             raw_input: json!({}),
             grant_label: String::new(),
+            remedy: agent::Remedy::default(),
         };
         for request in [request.clone(), with_question_in_title(request)] {
             let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();
@@ -133,6 +134,7 @@ mod tests {
             content: Vec::new(),
             raw_input: json!({"command": "ls"}),
             grant_label: "`ls …` in this session".to_owned(),
+            remedy: agent::Remedy::default(),
         };
         let title_only = super::request(&"s".into(), with_question_in_title(request.clone()));
         let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();

@@ -1,6 +1,6 @@
 //! Converts wire types to domain types. Inner layers see no wire types.
 
-use crate::connection::content::{blob, blocks, image};
+use crate::connection::content::{blob, blocks};
 use agent::Content;
 use agent_client_protocol::Error;
 use agent_client_protocol_schema::v2 as acp;
@@ -14,7 +14,9 @@ pub(crate) fn prompt(given: Vec<Value>) -> Result<Vec<Content>, Error> {
 fn content(kind: &str, block: Value) -> Result<Content, String> {
     match serde_json::from_value(block).map_err(|error| format!("bad {kind} block: {error}"))? {
         acp::ContentBlock::Text(text) => Ok(Content::Text(text.text)),
-        acp::ContentBlock::Image(given) => image(given.mime_type.0.to_string(), given.data),
+        acp::ContentBlock::Image(given) => {
+            Ok(Content::Image { mime_type: given.mime_type.0.to_string(), data: given.data })
+        }
         acp::ContentBlock::ResourceLink(link) => Ok(Content::ResourceLink { uri: link.uri, name: link.name }),
         acp::ContentBlock::Resource(resource) => match resource.resource {
             acp::EmbeddedResourceResource::TextResourceContents(text) => {
@@ -22,7 +24,7 @@ fn content(kind: &str, block: Value) -> Result<Content, String> {
                 Ok(Content::Resource { uri: text.uri, mime_type, text: text.text })
             }
             acp::EmbeddedResourceResource::BlobResourceContents(given) => {
-                blob(&given.uri, given.mime_type.map(|kind| kind.0.to_string()), given.blob)
+                Ok(blob(given.uri, given.mime_type.map(|kind| kind.0.to_string()), given.blob))
             }
             _ => Err("unknown kind of embedded resource".to_owned()),
         },

@@ -265,6 +265,7 @@ mod tests {
             name: "bash".to_owned(),
             raw_input: json!({ "command": EVIL }),
             grant_label: String::new(),
+            remedy: crate::Remedy::default(),
         });
         assert_eq!(question.raw_input["command"], crate::one_line(EVIL));
         let ToolContent::Content(Content::Text(block)) = &question.content[0] else { panic!() };

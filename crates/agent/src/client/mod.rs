@@ -5,8 +5,8 @@ pub(crate) mod pages;
 pub(crate) mod watchers;
 
 use crate::{
-    AnyTool, AskUser, CallPlace, Description, PermissionOutcome, Question, QuestionOutcome, SessionEvent,
-    ToolCallId, ToolContent,
+    AnyTool, AskUser, CallPlace, Description, PermissionOutcome, Question, QuestionOutcome, Remedy,
+    SessionEvent, ToolCallId, ToolContent,
 };
 use async_trait::async_trait;
 use serde_json::Value;
@@ -114,6 +114,8 @@ pub struct PermissionRequest {
     /// The scope of "always" in words: `cargo test …` in the sandbox, in this session. Empty if no
     /// answer is remembered.
     pub grant_label: String,
+    /// What would allow the call without a question.
+    pub remedy: Remedy,
 }
 
 /// A client as tools see it: they can ask the user a question and do nothing else.

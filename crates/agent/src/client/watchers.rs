@@ -318,6 +318,7 @@ mod tests {
                 content: Vec::new(),
                 raw_input: serde_json::Value::Null,
                 grant_label: String::new(),
+                remedy: crate::Remedy::default(),
             };
             assert_eq!(watchers.request_permission(request).await, expected);
         }

@@ -10,7 +10,7 @@ mod ruling;
 pub(crate) use ruling::{Answer, Ruling, SubmittedCall};
 
 use crate::{
-    Access, Description, Effect, Mode, PermissionOutcome, PermissionRequest, ReadableDirectories,
+    Access, Description, Effect, Mode, PermissionOutcome, PermissionRequest, ReadableDirectories, Remedy,
     RuntimeOptions, SessionEvent, SessionId, SessionState, StoreError, ToolContent,
     log::SessionLog,
     policy::{
@@ -131,10 +131,15 @@ impl Gate {
             // The folder is on this machine, the paths of such a call on the editor's.
             policy.settings.folder = None;
         }
-        let decision = policy::decide(&policy, &self.subject(submitted, &accesses));
+        let subject = self.subject(submitted, &accesses);
+        let decision = policy::decide(&policy, &subject);
+        let remedy = match &decision {
+            Decision::Ask { .. } => policy::remedy(&policy, &subject),
+            _ => Remedy::default(),
+        };
         let (Decision::Allow { rule } | Decision::Ask { rule, .. } | Decision::Deny { rule, .. }) = &decision;
         tracing::debug!(tool = submitted.tool, call = %submitted.id, rule, "decided");
-        Ruling { decision, accesses, confinement, sandbox }
+        Ruling { decision, remedy, accesses, confinement, sandbox }
     }
 
     /// Returns the system for a call that was ruled on.
@@ -195,6 +200,7 @@ impl Gate {
             content,
             raw_input: submitted.arguments.clone(),
             grant_label: if remembers { policy::label(&scope) } else { String::new() },
+            remedy: ruling.remedy.clone(),
         };
         let asked =
             SessionEvent::PermissionRequested { id: submitted.id.clone(), question: question.clone() };

@@ -2,7 +2,7 @@
 
 use super::lookup::places;
 use crate::{
-    Access, AnyCall, CommandPlace, Description, Effect, PermissionOutcome, SessionEvent, ToolCallId,
+    Access, AnyCall, CommandPlace, Description, Effect, PermissionOutcome, Remedy, SessionEvent, ToolCallId,
     policy::{CommandConfinement, Decision, Resolved},
 };
 use serde_json::Value;
@@ -23,6 +23,8 @@ pub(crate) struct SubmittedCall<'a> {
 /// The policy's decision before the user is asked.
 pub(crate) struct Ruling {
     pub(super) decision: Decision,
+    /// What would allow a call that must be asked about.
+    pub(super) remedy: Remedy,
     pub(super) accesses: Vec<Resolved>,
     /// Where commands would run.
     pub(super) confinement: CommandConfinement,

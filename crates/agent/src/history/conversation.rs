@@ -85,6 +85,8 @@ pub(crate) struct Conversation {
     prompt: Option<MessageId>,
     /// Whether the last turn with that prompt failed.
     failed: bool,
+    /// The prompt before it, and whether its last turn failed.
+    before: (Option<MessageId>, bool),
     /// The last response, while some of its calls have no result.
     pending: Option<Pending>,
     /// The stored parts of the answer that the model is writing.
@@ -209,8 +211,11 @@ impl Conversation {
             .filter(|command| matches!(self.last, Last::Beginning) && !command.asks_model());
         match command {
             None => {
-                self.push_prompt(content);
-                self.prompt = Some(id.clone());
+                match self.last {
+                    Last::Beginning => self.push_prompt(&commands::for_model(content)),
+                    _ => self.push_prompt(content),
+                }
+                self.before = (self.prompt.replace(id.clone()), self.failed);
                 self.failed = false;
             }
             Some(command) => {
@@ -285,6 +290,7 @@ impl Conversation {
         if response.model.is_empty() {
             if matches!(last, Last::Prompt) {
                 self.history.pop();
+                (self.prompt, self.failed) = std::mem::take(&mut self.before);
                 self.sent_facts.retain(|(message, _)| *message < self.history.messages().len());
             }
             return;

@@ -78,8 +78,10 @@ pub fn commands() -> &'static [SlashCommand] {
 /// The action of a slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
-    PermissionMode(PermissionMode),
-    Mode(Mode),
+    /// A switch of the permission mode, and whether the rest of the prompt goes to the model.
+    PermissionMode(PermissionMode, Rest),
+    /// A switch of the mode.
+    Mode(Mode, Rest),
     Model(String),
     ListModels,
     ListCheckpoints,
@@ -109,6 +111,17 @@ pub(crate) enum Action {
     /// Asks again what the last turn left unanswered, if it failed.
     Retry,
     Help,
+    /// The command does not take what follows its name. The value says what it takes.
+    Invalid(String),
+}
+
+/// What follows a command that switches a mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Nothing.
+    None,
+    /// A prompt for the model.
+    Prompt,
 }
 
 /// An action on the goal.
@@ -124,7 +137,12 @@ impl Action {
     /// Whether the command is a prompt for the model at the same time.
     pub(crate) fn asks_model(&self) -> bool {
         use GoalChange::{Resume, Set};
-        matches!(self, Self::Goal(GoalCommand::Change(Set { .. } | Resume { .. })))
+        matches!(
+            self,
+            Self::Goal(GoalCommand::Change(Set { .. } | Resume { .. }))
+                | Self::Mode(_, Rest::Prompt)
+                | Self::PermissionMode(_, Rest::Prompt)
+        )
     }
 }
 
@@ -137,11 +155,77 @@ pub(crate) fn goal_interruption(content: &[Content]) -> Option<GoalChange> {
     }
 }
 
-/// Returns the action of a prompt that only consists of a slash command.
+/// A prompt that begins with a slash and a word.
+pub(crate) struct Named<'a> {
+    /// The word.
+    pub(crate) name: &'a str,
+    /// The text behind it. A mention in the text stands in it as `@` and its name.
+    pub(crate) arguments: String,
+    /// The index of the part with the word, and the length of that part up to the text behind it.
+    part: usize,
+    length: usize,
+    /// Whether the prompt also has mentions, images or other contents.
+    has_more: bool,
+}
+
+impl<'a> Named<'a> {
+    /// Splits a prompt; `None` if its first text does not begin with a slash and a word. Mentions
+    /// and images may stand before that text.
+    pub(crate) fn of(content: &'a [Content]) -> Option<Self> {
+        let text_of = |item: &'a Content| match item {
+            Content::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        };
+        let (part, text) = content.iter().enumerate().find_map(|(at, item)| Some((at, text_of(item)?)))?;
+        let begins = text.trim_start().strip_prefix('/')?;
+        let end = begins.find(char::is_whitespace).unwrap_or(begins.len());
+        let (name, rest) = begins.split_at(end);
+        let mut arguments = rest.to_owned();
+        for item in &content[part + 1..] {
+            match item {
+                Content::Text(text) => arguments.push_str(text),
+                Content::ResourceLink { name, .. } => arguments.push_str(&format!("@{name}")),
+                Content::Resource { uri, .. } => {
+                    arguments.push_str(&format!("@{}", uri.rsplit('/').next().unwrap_or(uri)));
+                }
+                Content::Image { .. } => {}
+            }
+        }
+        let length = text.len() - rest.trim_start().len();
+        let arguments = arguments.trim().to_owned();
+        let has_more = content.iter().any(|item| !matches!(item, Content::Text(_)));
+        (!name.is_empty()).then_some(Self { name, arguments, part, length, has_more })
+    }
+}
+
+/// Returns the action of a prompt that is a slash command.
 pub(crate) fn of(content: &[Content]) -> Option<Action> {
-    match content {
-        [Content::Text(text)] => parse(text),
-        _ => None,
+    let named = Named::of(content)?;
+    parse(named.name, &named.arguments, named.has_more)
+}
+
+/// Returns a prompt as the model is sent it: without a command at its beginning that switches a
+/// mode.
+pub(crate) fn for_model(content: &[Content]) -> Vec<Content> {
+    let mut content = content.to_vec();
+    if let Some(Action::Mode(_, Rest::Prompt) | Action::PermissionMode(_, Rest::Prompt)) = of(&content) {
+        strip(&mut content);
+    }
+    content
+}
+
+/// Removes the slash and the word that a prompt begins with.
+fn strip(content: &mut Vec<Content>) {
+    let Some((part, length)) = Named::of(content).map(|named| (named.part, named.length)) else { return };
+    let is_last = part + 1 == content.len();
+    if let Content::Text(text) = &mut content[part] {
+        text.drain(..length);
+        if is_last {
+            text.truncate(text.trim_end().len());
+        }
+        if text.is_empty() {
+            content.remove(part);
+        }
     }
 }
 
@@ -153,43 +237,52 @@ pub fn own_command(content: &[Content]) -> Option<String> {
     }
 }
 
-/// Like [`of`], for the text of a prompt.
-pub(crate) fn parse(prompt: &str) -> Option<Action> {
-    let (name, rest) = named(prompt)?;
-    let one_word = !rest.contains(char::is_whitespace);
-    Some(match (name, rest) {
-        ("compact", focus) => Action::Compact((!focus.is_empty()).then(|| focus.to_owned())),
-        ("sessions", words) => Action::Sessions(words.to_owned()),
-        ("rename", title) => Action::Rename(title.to_owned()),
-        ("memories", words) => Action::ListMemories(words.to_owned()),
-        ("run", line) if !line.is_empty() => Action::Run(line.to_owned()),
-        ("forget", "") => Action::Forget(None),
-        ("forget", id) => Action::Forget(Some(id.parse().ok()?)),
-        ("model" | "models", "") => Action::ListModels,
-        ("model", id) if one_word => Action::Model(id.to_owned()),
-        ("rewind", "") => Action::ListCheckpoints,
-        ("rewind", target) => Action::Rewind(target.parse().ok()?),
-        ("goal", arguments) => Action::Goal(goal_command(arguments)),
+/// Parses a command. `has_more` says whether mentions or images accompany it.
+fn parse(name: &str, arguments: &str, has_more: bool) -> Option<Action> {
+    let one_word = !arguments.contains(char::is_whitespace);
+    let action = match (name, arguments) {
+        ("compact", focus) => Some(Action::Compact((!focus.is_empty()).then(|| focus.to_owned()))),
+        ("sessions", words) => Some(Action::Sessions(words.to_owned())),
+        ("rename", title) => Some(Action::Rename(title.to_owned())),
+        ("memories", words) => Some(Action::ListMemories(words.to_owned())),
+        ("run", line) if !line.is_empty() => Some(Action::Run(line.to_owned())),
+        ("forget", "") => Some(Action::Forget(None)),
+        ("forget", id) => id.parse().ok().map(|id| Action::Forget(Some(id))),
+        ("model" | "models", "") => Some(Action::ListModels),
+        ("model", id) if one_word => Some(Action::Model(id.to_owned())),
+        ("rewind", "") => Some(Action::ListCheckpoints),
+        ("rewind", target) => target.parse().ok().map(Action::Rewind),
+        ("goal", arguments) => Some(Action::Goal(goal_command(arguments))),
         ("shells", arguments) => match arguments.split_whitespace().collect::<Vec<_>>().as_slice() {
-            [] => Action::ListShells,
-            ["show", id] => Action::ShowShell((*id).to_owned()),
-            ["stop", id] => Action::StopShell((*id).to_owned()),
-            _ => return None,
+            [] => Some(Action::ListShells),
+            ["show", id] => Some(Action::ShowShell((*id).to_owned())),
+            ["stop", id] => Some(Action::StopShell((*id).to_owned())),
+            _ => None,
         },
-        ("tasks", "") => Action::ListTasks,
-        ("tasks", "clear") | ("tasks-clear", "") => Action::ClearTasks,
-        ("context", "") => Action::Context,
-        ("usage", "") => Action::Usage,
-        ("skills", "") => Action::Skills,
-        ("agents", "") => Action::Agents,
-        ("retry", "") => Action::Retry,
-        ("help", "") => Action::Help,
-        (name, "") => {
-            let permission_mode = name.parse().map(Action::PermissionMode);
-            permission_mode.or_else(|_| name.parse().map(Action::Mode)).ok()?
+        ("tasks", "") => Some(Action::ListTasks),
+        ("tasks", "clear") | ("tasks-clear", "") => Some(Action::ClearTasks),
+        ("context", "") => Some(Action::Context),
+        ("usage", "") => Some(Action::Usage),
+        ("skills", "") => Some(Action::Skills),
+        ("agents", "") => Some(Action::Agents),
+        ("retry", "") => Some(Action::Retry),
+        ("help", "") => Some(Action::Help),
+        (name, arguments) => {
+            let rest = if arguments.is_empty() && !has_more { Rest::None } else { Rest::Prompt };
+            let permission_mode = name.parse().map(|mode| Action::PermissionMode(mode, rest));
+            permission_mode.or_else(|_| name.parse().map(|mode| Action::Mode(mode, rest))).ok()
         }
-        _ => return None,
-    })
+    };
+    action.or_else(|| invalid(name))
+}
+
+/// Returns the action of a built-in command that does not take what was written behind it.
+fn invalid(name: &str) -> Option<Action> {
+    let known = commands().iter().find(|known| known.name == name && known.name != review::NAME)?;
+    Some(Action::Invalid(match &known.hint {
+        Some(hint) => format!("/{name} takes: {hint}"),
+        None => format!("/{name} takes no text"),
+    }))
 }
 
 /// Returns the prompt that a built-in command stands for. Such a command is answered by the model.
@@ -197,63 +290,124 @@ pub(crate) fn prompt(name: &str, arguments: &str) -> Option<Content> {
     (name == review::NAME).then(|| review::prompt(arguments))
 }
 
-/// Parses what follows `/goal`: nothing, a word, or an objective; `--budget N` may stand at its
-/// beginning or end.
+/// Parses what follows `/goal`: nothing, a word, or an objective; `--budget N` or `--budget=N` may
+/// stand at its beginning or end.
 fn goal_command(arguments: &str) -> GoalCommand {
-    const FLAG: &str = "--budget";
-    let (text, budget) = match arguments.strip_prefix(FLAG) {
-        Some(rest) if rest.starts_with(char::is_whitespace) => {
-            let (budget, text) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
-            (text.trim(), Some(budget))
-        }
-        _ => match arguments.rsplit_once(char::is_whitespace) {
-            Some((text, budget)) if text.trim_end().ends_with(&format!(" {FLAG}")) => {
-                (text.trim_end()[..text.trim_end().len() - FLAG.len()].trim(), Some(budget))
-            }
-            _ => (arguments, None),
-        },
+    let invalid = |why: &str| GoalCommand::Invalid(why.to_owned());
+    let (text, budget) = match budget_of(arguments) {
+        (_, Some("")) => return invalid("--budget needs a number of tokens, such as --budget 200k"),
+        (text, budget) => (text, budget),
     };
     let token_budget = match budget.map(|given| goal::parse_budget(given).ok_or(given)).transpose() {
         Ok(budget) => budget,
-        Err(given) => {
-            return GoalCommand::Invalid(format!("{given:?} is no token budget; write 200000 or 200k"));
-        }
+        Err(given) => return invalid(&format!("{given:?} is no token budget; write 200000 or 200k")),
     };
     match (text, token_budget) {
         ("", None) => GoalCommand::Show,
         ("pause", None) => GoalCommand::Change(GoalChange::Pause),
         ("clear", None) => GoalCommand::Change(GoalChange::Clear),
+        ("pause" | "clear", Some(_)) => invalid(&format!("/goal {text} takes no budget")),
         ("resume", token_budget) => GoalCommand::Change(GoalChange::Resume { token_budget }),
-        ("", Some(_)) => GoalCommand::Invalid("the objective is missing; write /goal TEXT".to_owned()),
+        ("", Some(_)) => invalid("the objective is missing; write /goal TEXT"),
         (text, token_budget) => {
             GoalCommand::Change(GoalChange::Set { objective: text.to_owned(), token_budget })
         }
     }
 }
 
-/// Returns the text for the running turn, if a prompt is only a `/steer` command.
-pub(crate) fn steering(prompt: &str) -> Option<&str> {
-    let rest = prompt.trim_start().strip_prefix("/steer")?;
-    let text = rest.trim();
-    (rest.starts_with(char::is_whitespace) && !text.is_empty()).then_some(text)
+/// Splits the arguments of `/goal` into the objective and the budget as it was written, which is
+/// empty if only the flag was.
+fn budget_of(arguments: &str) -> (&str, Option<&str>) {
+    const FLAG: &str = "--budget";
+    let value = |word: &'_ str| word.strip_prefix(FLAG).and_then(|rest| rest.strip_prefix('=')).map(str::len);
+    let (first, behind) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+    let (before, last) = arguments.rsplit_once(char::is_whitespace).unwrap_or(("", arguments));
+    if first == FLAG {
+        let (budget, text) = behind.trim().split_once(char::is_whitespace).unwrap_or((behind.trim(), ""));
+        (text.trim(), Some(budget))
+    } else if let Some(length) = value(first) {
+        (behind.trim(), Some(&first[first.len() - length..]))
+    } else if last == FLAG {
+        (before.trim(), Some(""))
+    } else if let Some(length) = value(last) {
+        (before.trim(), Some(&last[last.len() - length..]))
+    } else {
+        match before.trim_end().rsplit_once(char::is_whitespace) {
+            Some((text, FLAG)) => (text.trim(), Some(last)),
+            _ => (arguments, None),
+        }
+    }
 }
 
-/// Splits a prompt that begins like a slash command into its name and the rest.
-pub(crate) fn named(prompt: &str) -> Option<(&str, &str)> {
-    let rest = prompt.trim_start().strip_prefix('/')?;
-    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-    let (name, arguments) = rest.split_at(end);
-    (!name.is_empty()).then(|| (name, arguments.trim()))
-}
-
-/// Returns the command closest to an unknown name.
-pub(crate) fn nearest(given: &str, commands: &[SlashCommand]) -> Option<String> {
-    if !given.starts_with(|first: char| first.is_ascii_alphabetic())
-        || commands.iter().any(|known| known.name == given)
-    {
+/// Returns the message for the running turn, if a prompt is a `/steer` command with one.
+pub(crate) fn steering(content: &[Content]) -> Option<Vec<Content>> {
+    let named = Named::of(content)?;
+    if named.name != "steer" || (named.arguments.is_empty() && !named.has_more) {
         return None;
     }
-    crate::text::similar::closest(given, commands, |known| &known.name).map(|known| known.name.to_string())
+    let mut content = content.to_vec();
+    strip(&mut content);
+    Some(content)
+}
+
+/// Returns the error for a prompt that begins with the name of a command that does not exist. A
+/// path is no name, and a blank before the slash says that the prompt is meant as it is.
+pub fn unknown_command(prompt: &str, known: &[SlashCommand]) -> Option<String> {
+    let name = prompt.strip_prefix('/')?.split_whitespace().next()?;
+    if !is_name(name) || known.iter().any(|command| command.name == name) {
+        return None;
+    }
+    let hint = match (nearest(name, known), prompt.trim_end().contains(char::is_whitespace)) {
+        (Some(nearest), _) => format!("did you mean /{nearest}?"),
+        (None, false) => "/help lists the commands".to_owned(),
+        (None, true) => "/help lists the commands; a blank before it sends it as it is".to_owned(),
+    };
+    Some(format!("there is no command /{name}; {hint}"))
+}
+
+/// Returns whether a word behind a slash looks like the name of a command, and not like a path.
+fn is_name(word: &str) -> bool {
+    let of_names = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':');
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.chars().all(of_names)
+        && !ROOT_DIRECTORIES.contains(&word)
+}
+
+/// Directories of `/` that a message may begin with.
+const ROOT_DIRECTORIES: [&str; 28] = [
+    "Applications",
+    "Library",
+    "System",
+    "Users",
+    "Volumes",
+    "bin",
+    "boot",
+    "data",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib64",
+    "media",
+    "mnt",
+    "nix",
+    "opt",
+    "private",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "tmp",
+    "usr",
+    "var",
+    "workspace",
+];
+
+/// Returns the command closest to an unknown name.
+fn nearest<'a>(given: &str, commands: &'a [SlashCommand]) -> Option<&'a str> {
+    crate::text::similar::closest(given, commands, |known| &known.name).map(|known| known.name.as_ref())
 }
 
 /// Returns the answer to `/help`: the commands by group, those of files with their place.
@@ -289,11 +443,18 @@ fn help_line(command: &SlashCommand) -> String {
 mod tests {
     use super::*;
 
+    fn text(prompt: &str) -> Option<Action> {
+        of(&[Content::text(prompt)])
+    }
+
     #[test]
-    fn only_a_whole_prompt_is_a_command() {
+    fn a_prompt_that_begins_with_a_command_is_one() {
+        let invalid = |why: &str| Some(Action::Invalid(why.to_owned()));
         for (prompt, expected) in [
-            ("/argus", Some(Action::PermissionMode(PermissionMode::Argus))),
-            (" /plan \n", Some(Action::Mode(Mode::Plan))),
+            ("/argus", Some(Action::PermissionMode(PermissionMode::Argus, Rest::None))),
+            ("/argus please", Some(Action::PermissionMode(PermissionMode::Argus, Rest::Prompt))),
+            (" /plan \n", Some(Action::Mode(Mode::Plan, Rest::None))),
+            ("/plan\nhow?", Some(Action::Mode(Mode::Plan, Rest::Prompt))),
             ("/model local/x", Some(Action::Model("local/x".to_owned()))),
             ("/model", Some(Action::ListModels)),
             ("/help", Some(Action::Help)),
@@ -301,17 +462,17 @@ mod tests {
             ("/rewind 3", Some(Action::Rewind(RewindTarget::Turn(3)))),
             ("/rewind run_3", Some(Action::Rewind(RewindTarget::Turn(3)))),
             ("/rewind redo", Some(Action::Rewind(RewindTarget::Redo))),
-            ("/rewind everything", None),
+            ("/rewind everything", invalid("/rewind takes: turn number, or redo")),
             ("/compact", Some(Action::Compact(None))),
             ("/compact  the tests \n", Some(Action::Compact(Some("the tests".to_owned())))),
             ("/compacted", None),
             ("/context", Some(Action::Context)),
-            ("/context now", None),
+            ("/context now", invalid("/context takes no text")),
             ("/models", Some(Action::ListModels)),
-            ("/models x", None),
-            ("/model a b", None),
+            ("/models x", invalid("/models takes no text")),
+            ("/model a b", invalid("/model takes: provider/model")),
             ("/usage", Some(Action::Usage)),
-            ("/usage of disk space", None),
+            ("/usage of disk space", invalid("/usage takes no text")),
             ("/sessions", Some(Action::Sessions(String::new()))),
             ("/sessions parser  bug", Some(Action::Sessions("parser  bug".to_owned()))),
             ("/rename  Two words\n", Some(Action::Rename("Two words".to_owned()))),
@@ -319,26 +480,60 @@ mod tests {
             ("/skills", Some(Action::Skills)),
             ("/review", None),
             ("/retry", Some(Action::Retry)),
-            ("/retry it", None),
+            ("/retry it", invalid("/retry takes no text")),
+            ("/run", invalid("/run takes: command")),
+            ("/steer", invalid("/steer takes: text")),
             ("/tasks", Some(Action::ListTasks)),
             ("/tasks clear", Some(Action::ClearTasks)),
             ("/tasks-clear", Some(Action::ClearTasks)),
-            ("/tasks please", None),
+            ("/tasks please", invalid("/tasks takes: clear")),
             ("/shells", Some(Action::ListShells)),
             ("/shells show sh_1", Some(Action::ShowShell("sh_1".to_owned()))),
             ("/shells stop all", Some(Action::StopShell("all".to_owned()))),
-            ("/shells stop", None),
-            ("/argus please", None),
+            ("/shells stop", invalid("/shells takes: show ID, stop ID or stop all")),
             ("/etc/hosts is what?", None),
             ("argus", None),
             ("/", None),
         ] {
-            assert_eq!(parse(prompt), expected, "{prompt:?}");
+            assert_eq!(text(prompt), expected, "{prompt:?}");
         }
     }
 
     #[test]
+    fn mentions_stand_before_a_command_and_in_it() {
+        let link =
+            |name: &str| Content::ResourceLink { uri: format!("file:///w/{name}"), name: name.to_owned() };
+        let image = Content::Image { mime_type: "image/png".to_owned(), data: String::new() };
+        let (a, b) = (link("a.rs"), link("b.rs"));
+        let compact = |focus: &str| Some(Action::Compact(Some(focus.to_owned())));
+        let plan = Some(Action::Mode(Mode::Plan, Rest::Prompt));
+        let say = Content::text;
+        for (content, expected, sent) in [
+            (vec![a.clone(), say(" /usage")], Some(Action::Usage), None),
+            (
+                vec![say("/compact the names in "), a.clone(), say(" too")],
+                compact("the names in @a.rs too"),
+                None,
+            ),
+            (vec![say("/plan "), a.clone()], plan.clone(), Some(vec![a.clone()])),
+            (vec![image.clone(), say("/plan")], plan.clone(), Some(vec![image.clone()])),
+            (
+                vec![a.clone(), say(" /plan move it to "), b.clone(), say(" please")],
+                plan.clone(),
+                Some(vec![a.clone(), say("move it to "), b.clone(), say(" please")]),
+            ),
+            (vec![say("see "), a.clone(), say(" /plan")], None, None),
+        ] {
+            assert_eq!(of(&content), expected, "{content:?}");
+            assert_eq!(for_model(&content), sent.unwrap_or(content));
+        }
+        let steered = steering(&[a.clone(), say("/steer use "), b.clone()]);
+        assert_eq!(steered, Some(vec![a, say("use "), b]));
+    }
+
+    #[test]
     fn a_goal_has_an_objective_and_perhaps_a_budget() {
+        const MISSING: &str = "--budget needs a number of tokens, such as --budget 200k";
         let set = |objective: &str, token_budget| {
             GoalCommand::Change(GoalChange::Set { objective: objective.to_owned(), token_budget })
         };
@@ -356,12 +551,18 @@ mod tests {
                 "/goal fix --budget x",
                 GoalCommand::Invalid("\"x\" is no token budget; write 200000 or 200k".to_owned()),
             ),
+            ("/goal fix it --budget=200k", set("fix it", Some(200_000))),
+            ("/goal --budget=5 fix it", set("fix it", Some(5))),
+            ("/goal fix --budget", GoalCommand::Invalid(MISSING.to_owned())),
+            ("/goal --budget", GoalCommand::Invalid(MISSING.to_owned())),
+            ("/goal fix --budget=", GoalCommand::Invalid(MISSING.to_owned())),
+            ("/goal pause --budget 5", GoalCommand::Invalid("/goal pause takes no budget".to_owned())),
             (
                 "/goal --budget 5",
                 GoalCommand::Invalid("the objective is missing; write /goal TEXT".to_owned()),
             ),
         ] {
-            assert_eq!(parse(prompt), Some(Action::Goal(expected)), "{prompt:?}");
+            assert_eq!(text(prompt), Some(Action::Goal(expected)), "{prompt:?}");
         }
         let interrupts = |prompt: &str| goal_interruption(&[Content::text(prompt)]);
         assert_eq!(interrupts("/goal pause"), Some(GoalChange::Pause));
@@ -369,23 +570,29 @@ mod tests {
     }
 
     #[test]
-    fn a_typing_mistake_in_a_command_is_recognised_and_a_path_is_not() {
-        for (given, meant) in [
-            ("compct", Some("compact")),
-            ("Plan", Some("plan")),
-            ("modle", Some("model")),
-            ("plan", None),
-            ("etc/hosts", None),
-            ("usr", None),
-            ("tmp", None),
-            ("/TODO", None),
-            ("*", None),
-            ("home", None),
-            ("var", None),
-            ("bin", None),
-            ("opt", None),
+    fn an_unknown_command_is_recognised_and_a_path_is_not() {
+        let meant = |name: &str, nearest: &str| {
+            Some(format!("there is no command /{name}; did you mean /{nearest}?"))
+        };
+        let no = |name: &str, hint: &str| {
+            Some(format!("there is no command /{name}; /help lists the commands{hint}"))
+        };
+        for (prompt, expected) in [
+            ("/compct", meant("compct", "compact")),
+            ("/Plan how?", meant("Plan", "plan")),
+            ("/modle x", meant("modle", "model")),
+            ("/bananas", no("bananas", "")),
+            ("/bananas are yellow", no("bananas", "; a blank before it sends it as it is")),
+            (" /bananas", None),
+            ("/plan", None),
+            ("/etc/hosts", None),
+            ("/tmp is full", None),
+            ("/Users is empty", None),
+            ("//TODO", None),
+            ("/*", None),
+            ("/a.rs", None),
         ] {
-            assert_eq!(nearest(given, commands()).as_deref(), meant, "{given}");
+            assert_eq!(unknown_command(prompt, commands()), expected, "{prompt}");
         }
     }
 
@@ -393,9 +600,7 @@ mod tests {
     fn every_listed_command_is_understood() {
         for command in commands() {
             let name = command.name.as_ref();
-            let understood = parse(&format!("/{name}")).is_some() || prompt(name, "").is_some();
-            // These two do nothing without a text.
-            assert!(understood || ["run", "steer"].contains(&name), "{name}");
+            assert!(text(&format!("/{name}")).is_some() || prompt(name, "").is_some(), "{name}");
         }
     }
 
@@ -429,7 +634,8 @@ mod tests {
             ("/steering", None),
             ("do /steer x", None),
         ] {
-            assert_eq!(steering(prompt), text, "{prompt:?}");
+            let text = text.map(|text| vec![Content::text(text)]);
+            assert_eq!(steering(&[Content::text(prompt)]), text, "{prompt:?}");
         }
     }
 }

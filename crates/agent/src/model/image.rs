@@ -13,9 +13,9 @@ const IMAGES: [(&[u8], &str); 5] = [
     (b"RIFF", "image/webp"),
 ];
 
-/// The maximum size of an image that is sent to a model, in bytes: the lowest limit of the large
-/// vendors.
-const SENT_IMAGE_BYTES: usize = 5 << 20;
+/// Maximum size of an image that is sent to a model, in bytes. The lowest limit of the large vendors
+/// is 5 MB in base64.
+pub const IMAGE_BYTES: usize = 3_750_000;
 
 /// The number of base64 digits at each end of an image that are decoded to check it. A multiple of
 /// four.
@@ -34,19 +34,27 @@ pub enum ImageFault {
     #[error("it is damaged: its end is missing")]
     Cut,
     /// The image is larger than the maximum size.
-    #[error("it is larger than {} MiB", SENT_IMAGE_BYTES >> 20)]
+    #[error("it is larger than {IMAGE_BYTES} bytes")]
     TooLarge,
 }
 
 /// Returns the media type of an image's content, given its first bytes; `None` unless models accept
 /// the format.
-pub fn image_media_type(bytes: &[u8]) -> Option<&'static str> {
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
     let (_, media_type) = IMAGES.iter().find(|(start, _)| bytes.starts_with(start))?;
     (*media_type != "image/webp" || bytes.get(8..12) == Some(b"WEBP")).then_some(media_type)
 }
 
-/// Returns the media type of an image that can be sent to a model. `data` is the image in base64.
-/// Only the two ends of the image are decoded, so this is cheap enough for each request.
+/// Returns the media type of an image that can be sent to a model.
+///
+/// # Errors
+/// The reason why it cannot be sent.
+pub fn readable_image(bytes: &[u8]) -> Result<&'static str, ImageFault> {
+    check(bytes, bytes, bytes.len())
+}
+
+/// Like [`readable_image`], for an image in base64. Only the two ends of the image are decoded, so
+/// this is cheap enough for each request.
 ///
 /// # Errors
 /// The reason why it cannot be sent.
@@ -59,13 +67,18 @@ pub fn sendable_image(data: &str) -> Result<&'static str, ImageFault> {
     let decode = |digits: &[u8]| STANDARD.decode(digits).map_err(|_| ImageFault::NotBase64);
     let first = decode(&digits[..digits.len().min(CHECKED_DIGITS)])?;
     let last = decode(&digits[digits.len().saturating_sub(CHECKED_DIGITS)..])?;
-    let media_type = image_media_type(&first).ok_or(ImageFault::Format)?;
     let size = digits.len() / 4 * 3 - digits.iter().rev().take_while(|digit| **digit == b'=').count();
-    if size > SENT_IMAGE_BYTES {
+    check(&first, &last, size)
+}
+
+/// Checks an image of this size by its two ends.
+fn check(first: &[u8], last: &[u8], size: usize) -> Result<&'static str, ImageFault> {
+    let media_type = media_type(first).ok_or(ImageFault::Format)?;
+    if size > IMAGE_BYTES {
         return Err(ImageFault::TooLarge);
     }
     let is_whole = match media_type {
-        "image/png" => contains(&last, b"IEND"),
+        "image/png" => contains(&last[last.len().saturating_sub(CHECKED_DIGITS)..], b"IEND"),
         // Cameras and editors append data after the end of a JPEG or a GIF, so only the beginning
         // of such a file tells something.
         "image/webp" => first.get(4..8).is_some_and(|length| {
@@ -90,7 +103,7 @@ mod tests {
         let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 60], b"\0\0\0\0IEND\xaeB`\x82"].concat();
         let webp = [b"RIFF\x14\0\0\0WEBP".as_slice(), &[0; 16]].concat();
         let jpeg = [b"\xff\xd8\xff\xe0".as_slice(), &[0; 60], b"\xff\xd9"].concat();
-        let large = [png.clone(), vec![0; SENT_IMAGE_BYTES], png.clone()].concat();
+        let large = [png.clone(), vec![0; IMAGE_BYTES], png.clone()].concat();
         for (bytes, expected) in [
             (png.clone(), Ok("image/png")),
             (jpeg, Ok("image/jpeg")),
@@ -102,6 +115,7 @@ mod tests {
             (large, Err(ImageFault::TooLarge)),
         ] {
             assert_eq!(sendable_image(&STANDARD.encode(&bytes)), expected, "{:?}", &bytes[..4]);
+            assert_eq!(readable_image(&bytes), expected, "{:?}", &bytes[..4]);
         }
         for data in ["", "abc", "not base64!!", "data:image/png;base64,AAAA"] {
             assert_eq!(sendable_image(data), Err(ImageFault::NotBase64), "{data}");

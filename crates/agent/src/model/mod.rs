@@ -5,7 +5,7 @@ mod image;
 mod info;
 pub(crate) mod span;
 
-pub use image::{ImageFault, image_media_type, sendable_image};
+pub use image::{IMAGE_BYTES, ImageFault, readable_image, sendable_image};
 pub use info::{ModelAbilities, ModelDialect, ModelInfo, ModelLimits, ToolProfile};
 
 use crate::{

@@ -1,72 +1,90 @@
-//! The rules that would have allowed a call, for a run without a user who could approve it.
+//! What would allow a call that is asked about, for a run without a user who could approve it.
 
 use super::{
-    PermissionRule, host,
-    rule::function,
-    shell::{self, Dialect, Shell},
+    Decision, PermissionRule, PermissionRules, Policy, PolicySettings, Subject, decide, host, settings,
 };
-use serde_json::Value;
+use crate::{Access, PermissionMode};
+use system::AbsPath;
 
-/// Returns the rules that together allow a call of this tool with these arguments: one for each
-/// simple command, or one for the host or the function. `exactly` is for a command that asks in
-/// every mode, which only a rule for the whole line allows. Empty if no rule can allow it: rules
-/// never reach beyond the project's boundary.
-pub fn rules_that_allow(tool: &str, input: &Value, exactly: bool) -> Vec<PermissionRule> {
-    let text = |field: &str| input.get(field).and_then(Value::as_str);
-    let rule = |pattern: &str| format!("{tool}({pattern})").parse().ok();
-    if function(tool).is_some() {
-        return tool.parse().into_iter().collect();
-    }
-    match (tool, text("command"), text("url")) {
-        ("bash" | "shell" | "shell_start", Some(line), _) if exactly => {
-            rule(line.trim()).into_iter().collect()
-        }
-        ("bash" | "shell" | "shell_start", Some(line), _) => match shell::parse(line, Dialect::Bash) {
-            Shell::Commands(commands) => {
-                let rules: Vec<_> = commands.iter().map(|command| rule(&command.line())).collect();
-                rules.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default()
-            }
-            Shell::Unknown { .. } => rule(line.trim()).into_iter().collect(),
-        },
-        ("web_fetch", _, Some(url)) => {
-            let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
-            let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
-            let name = authority.rsplit('@').next().unwrap_or_default();
-            let name = name.split(':').next().unwrap_or_default();
-            host::name(name).and_then(|name| rule(&format!("domain:{name}"))).into_iter().collect()
-        }
-        _ => Vec::new(),
+/// What allows a call that is asked about. Each was checked: the policy decided again with it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remedy {
+    /// The narrowest rules that allow it together; empty if no rules do.
+    pub rules: Vec<PermissionRule>,
+    /// Paths outside the project that must be allowed beside the rules.
+    pub paths: Vec<AbsPath>,
+    /// Whether it runs without approval in the permission mode Prometheus.
+    pub in_prometheus: bool,
+}
+
+impl Remedy {
+    /// Returns whether a rule or a path allows the call.
+    pub fn has_settings(&self) -> bool {
+        !self.rules.is_empty() || !self.paths.is_empty()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
+/// Returns what would allow a call.
+pub(crate) fn remedy(policy: &Policy<'_>, subject: &Subject<'_>) -> Remedy {
+    let in_prometheus = allows(policy, subject, PermissionMode::Prometheus, &[], &[]);
+    let outside = outside(subject);
+    let tried = candidates(subject).into_iter().flat_map(|rules| {
+        let with = |paths: &[AbsPath]| (rules.clone(), paths.to_vec());
+        [with(&[]), with(&outside)]
+    });
+    let found = tried.into_iter().find(|(rules, paths)| {
+        (!rules.is_empty() || !paths.is_empty())
+            && allows(policy, subject, policy.permission_mode, rules, paths)
+    });
+    let (rules, paths) = found.unwrap_or_default();
+    Remedy { rules, paths, in_prometheus }
+}
 
-    #[test]
-    fn a_call_is_allowed_by_a_rule_for_each_of_its_parts() {
-        for (tool, input, exactly, expected) in [
-            ("bash", json!({ "command": "git push" }), false, &["bash(git push)"][..]),
-            (
-                "bash",
-                json!({ "command": "make && git push -q" }),
-                false,
-                &["bash(make)", "bash(git push -q)"],
-            ),
-            ("bash", json!({ "command": "rm -rf build && ls" }), true, &["bash(rm -rf build && ls)"]),
-            (
-                "web_fetch",
-                json!({ "url": "https://me@docs.rs:443/serde?x" }),
-                false,
-                &["web_fetch(domain:docs.rs)"],
-            ),
-            ("mcp__files__read", json!({}), false, &["mcp__files__read"]),
-            ("file_write", json!({ "path": "/etc/hosts" }), false, &[]),
-        ] {
-            let rules: Vec<_> =
-                rules_that_allow(tool, &input, exactly).iter().map(ToString::to_string).collect();
-            assert_eq!(rules, expected, "{tool} {input}");
-        }
+/// Returns whether the policy allows a call with another mode and with more settings.
+fn allows(
+    policy: &Policy<'_>,
+    subject: &Subject<'_>,
+    permission_mode: PermissionMode,
+    rules: &[PermissionRule],
+    paths: &[AbsPath],
+) -> bool {
+    let mut all = PermissionRules::clone(policy.settings.rules);
+    all.allow.extend(rules.iter().cloned());
+    let allowed = [policy.settings.allowed_paths, paths].concat();
+    let settings = PolicySettings { rules: &all, allowed_paths: &allowed, ..policy.settings };
+    let readable = policy.readable.clone();
+    let policy = Policy { permission_mode, settings, readable, ..*policy };
+    matches!(decide(&policy, subject), Decision::Allow { .. })
+}
+
+/// Returns sets of rules for a call, the narrowest first: none, one for each of its parts, one for
+/// the whole command line, and one for the tool.
+fn candidates(subject: &Subject<'_>) -> Vec<Vec<PermissionRule>> {
+    let rule = |pattern: &str| format!("{}({pattern})", subject.tool).parse::<PermissionRule>().ok();
+    let parts = settings::targets(subject).into_iter().map(|target| match target {
+        settings::Target::Url(url) => rule(&format!("domain:{}", host::of(&url)?)),
+        settings::Target::Text(text) => rule(&text),
+        settings::Target::Function => None,
+    });
+    let lines = subject.accesses.iter().map(|resolved| match &resolved.access {
+        Access::Execute { command, .. } => rule(command.trim()),
+        _ => None,
+    });
+    let mut sets = vec![Some(Vec::new()), parts.collect(), lines.collect(), Some(Vec::new())];
+    if let Some(Some(tool)) = sets.last_mut() {
+        tool.extend(subject.tool.parse());
     }
+    sets.into_iter().flatten().collect()
+}
+
+/// Returns the places of a call that are outside the session's directories.
+fn outside(subject: &Subject<'_>) -> Vec<AbsPath> {
+    let place = |resolved: &super::Resolved| match &resolved.access {
+        Access::Read(path) | Access::Write(path) | Access::Execute { cwd: path, .. } => {
+            Some(resolved.canonical.clone().unwrap_or_else(|| path.clone()))
+        }
+        _ => None,
+    };
+    let is_inside = |path: &AbsPath| subject.roots.iter().any(|root| path.starts_with(root));
+    subject.accesses.iter().filter_map(place).filter(|path| !is_inside(path)).collect()
 }

@@ -26,7 +26,8 @@ mod severity;
 mod shell;
 mod table;
 
-pub use advice::rules_that_allow;
+pub use advice::Remedy;
+pub(crate) use advice::remedy;
 pub use confinement::SandboxOptions;
 pub(crate) use confinement::{Bounds, CommandConfinement, expected, sandbox};
 pub(crate) use grants::{Grants, label, scope};

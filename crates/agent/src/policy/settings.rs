@@ -123,6 +123,28 @@ pub(super) fn allows_word_for_word(policy: &Policy<'_>, tool: &str, shell: &Shel
     plain && policy.settings.rules.allow.iter().any(|rule| rule.names(tool) && rule.is_exactly(&line))
 }
 
+/// What a rule for one part of a call is about.
+pub(super) enum Target {
+    Url(String),
+    Text(String),
+    /// The function that the tool is.
+    Function,
+}
+
+/// Returns what allow rules must match for a call.
+pub(super) fn targets(subject: &Subject<'_>) -> Vec<Target> {
+    let target = |kind, text: String| match kind {
+        Some(Kind::Fetch) => Target::Url(text),
+        Some(_) => Target::Text(text),
+        None => Target::Function,
+    };
+    let parts = parts(subject).into_iter();
+    let mut all: Vec<_> =
+        parts.flat_map(|part| part.spellings.into_iter().map(move |text| (part.kind, text))).collect();
+    all.dedup_by(|a, b| a.1 == b.1);
+    all.into_iter().map(|(kind, text)| target(kind, text)).collect()
+}
+
 /// Returns the targets of a call.
 fn parts(subject: &Subject<'_>) -> Vec<Part> {
     let mut parts = Vec::new();

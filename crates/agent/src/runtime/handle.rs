@@ -518,12 +518,8 @@ impl SessionHandle {
 /// Returns a prompt as the message that sends it: one that begins with the command for steering
 /// goes to the running turn.
 fn as_message(content: Vec<Content>) -> (Vec<Content>, fn(Queued) -> Message) {
-    let steering = match content.as_slice() {
-        [Content::Text(text)] => commands::steering(text),
-        _ => None,
-    };
-    match steering {
-        Some(text) => (vec![Content::text(text)], Message::Steer),
+    match commands::steering(&content) {
+        Some(content) => (content, Message::Steer),
         None => (content, Message::Prompt),
     }
 }

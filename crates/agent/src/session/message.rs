@@ -92,9 +92,13 @@ impl Queued {
 fn result(settled: &SettledPrompt) -> Result<PromptOutcome, TurnError> {
     let SettledPrompt { end, usage, total, requests, .. } = settled;
     match end {
-        TurnEnd::Stopped(stop_reason) => {
-            Ok(PromptOutcome { stop_reason: *stop_reason, usage: *usage, total: *total, requests: *requests })
-        }
+        TurnEnd::Stopped(stop_reason) => Ok(PromptOutcome {
+            stop_reason: *stop_reason,
+            usage: *usage,
+            total: *total,
+            requests: *requests,
+            command: None,
+        }),
         TurnEnd::Failed(why) if why == PROCESS_ENDED => Err(TurnError::OwnerLost),
         TurnEnd::Failed(why) => Err(TurnError::Earlier(why.clone())),
     }

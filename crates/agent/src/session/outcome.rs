@@ -15,12 +15,56 @@ pub struct PromptOutcome {
     pub total: Usage,
     /// Model requests made by this turn.
     pub requests: u32,
+    /// How the prompt ended if Tiller itself answered it; `None` if it went to the model.
+    pub command: Option<CommandOutcome>,
+}
+
+/// How a prompt ended that Tiller itself answered: a slash command, or a prompt that a hook denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandOutcome {
+    /// It was carried out.
+    Done,
+    /// It was not carried out. The answer says why.
+    Refused,
+    /// There is no such command.
+    Unknown,
+}
+
+impl CommandOutcome {
+    /// Returns the outcome as an id for programs.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Refused => "refused",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Tiller's own answer to a prompt.
+pub(crate) struct Reply {
+    pub(crate) text: String,
+    pub(crate) outcome: CommandOutcome,
+}
+
+impl Reply {
+    pub(crate) fn done(text: impl Into<String>) -> Self {
+        Self { text: text.into(), outcome: CommandOutcome::Done }
+    }
+
+    pub(crate) fn refused(text: impl Into<String>) -> Self {
+        Self { text: text.into(), outcome: CommandOutcome::Refused }
+    }
+
+    pub(crate) fn unknown(text: impl Into<String>) -> Self {
+        Self { text: text.into(), outcome: CommandOutcome::Unknown }
+    }
 }
 
 impl PromptOutcome {
     /// The outcome of a prompt without a turn of its own.
     pub(crate) fn without_turn(stop_reason: StopReason) -> Self {
-        Self { stop_reason, usage: Usage::default(), total: Usage::default(), requests: 0 }
+        Self { stop_reason, usage: Usage::default(), total: Usage::default(), requests: 0, command: None }
     }
 
     /// The outcome of a prompt withdrawn before it ran.

@@ -3,8 +3,7 @@
 
 use super::path::GivenPath;
 use crate::{
-    Content, ToolContent, ToolContext, ToolError, ToolOutput, ToolResult, limits::READ_IMAGE_BYTES,
-    model::image_media_type,
+    Content, ImageFault, ToolContent, ToolContext, ToolError, ToolOutput, ToolResult, readable_image,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use system::{AbsPath, SystemError};
@@ -34,16 +33,21 @@ pub(super) async fn read(
         Err(SystemError::TooLarge { .. }) => Vec::new(),
         Err(error) => return Err(ToolError::message(format!("{given} is not readable: {error}"))),
     };
-    let Some(mime_type) = image_media_type(&bytes) else {
-        return Err(ToolError::message(other(given, size, &bytes)));
+    let mime_type = match readable_image(&bytes) {
+        Ok(mime_type) => mime_type,
+        Err(ImageFault::Format | ImageFault::NotBase64) => {
+            return Err(ToolError::message(other(given, size, &bytes)));
+        }
+        Err(fault @ ImageFault::TooLarge) => {
+            return Err(ToolError::message(format!(
+                "{given} is an image that cannot be read: {fault}. Make a smaller copy with bash, if there is a tool for \
+                 that, and read the copy."
+            )));
+        }
+        Err(fault @ ImageFault::Cut) => {
+            return Err(ToolError::message(format!("{given} is an image that cannot be read: {fault}.")));
+        }
     };
-    if bytes.len() > READ_IMAGE_BYTES {
-        return Err(ToolError::message(format!(
-            "{given} is an image ({mime_type}) of {} bytes; at most {READ_IMAGE_BYTES} bytes can be read. Make a smaller copy with bash, if there is \
-             a tool for that, and read the copy.",
-            bytes.len()
-        )));
-    }
     let text = format!("{given} is an image ({mime_type}, {} bytes).", bytes.len());
     let image = Content::Image { mime_type: mime_type.to_owned(), data: STANDARD.encode(&bytes) };
     let shown = vec![ToolContent::Content(Content::text(&text)), ToolContent::Content(image.clone())];

@@ -2,16 +2,16 @@
 
 use super::Turn;
 use crate::{
-    Briefing, Content, GoalError, HookEvent, MessageId, Phase, PromptId, SessionEvent, SessionState,
-    Severity, StopReason, TurnError, TurnId,
+    Briefing, Content, GoalChange, GoalError, HookEvent, MessageId, Phase, PromptId, SessionEvent,
+    SessionState, Severity, StopReason, TurnError, TurnId,
     input::{
         attachments,
-        commands::{self, Action, GoalCommand},
+        commands::{self, Action, GoalCommand, Named},
+        images::check_prompt,
         mentions,
     },
     limits::{LOOK_WAIT, TITLE_CHARS},
-    session::controls::Controls,
-    sources::SourceNotice,
+    session::outcome::Reply,
     text::sanitise::label,
 };
 use serde_json::json;
@@ -62,26 +62,17 @@ impl Turn<'_> {
         if goes_on {
             return Ok(self.resume_suspended(turn, note, recorded));
         }
-        if let Some(Action::Retry) = commands::of(&content)
+        // Another model writes the prompts of subagents. Commands are the user's.
+        let command = if self.session.is_subagent() { None } else { commands::of(&content) };
+        if command == Some(Action::Retry)
             && let Some(unanswered) = self.session.conversation().unanswered()
         {
             let began = SessionEvent::TurnStarted { turn: turn.clone(), prompt: id };
             return self.retry(began, unanswered, recorded).await;
         }
-        let content = {
-            let state = self.controls.state();
-            let attaching = self.attach_links(content.clone(), &state);
-            let looked = tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => None,
-                looked = tokio::time::timeout(LOOK_WAIT, attaching) => looked.ok(),
-            };
-            // The prompt is kept even if what it refers to cannot be read.
-            looked.unwrap_or(content)
-        };
-        let command = commands::of(&content);
         let asks_model = command.as_ref().is_none_or(Action::asks_model);
-        let (content, denial) = match command {
+        let content = if asks_model { self.attached(content).await } else { content };
+        let (content, refusal) = match command {
             Some(_) if !asks_model => (content, None),
             Some(_) => self.ask_hooks(content).await,
             None => match self.expand_command(content, &self.controls.state()).await {
@@ -89,11 +80,19 @@ impl Turn<'_> {
                 refused => refused,
             },
         };
-        let is_for_model = asks_model && denial.is_none();
-        let hint = if is_for_model { self.command_hint(&content) } else { None };
+        let content = self.with_checked_images(content);
+        let is_for_model = asks_model && refusal.is_none();
         let message = self.session.conversation().next_message();
         let began = SessionEvent::TurnStarted { turn: turn.clone(), prompt: id };
-        let mut events = prompt_events(self.controls, began, &message, &content);
+        let user = SessionEvent::UserMessage { id: message.clone(), content: content.clone() };
+        let mut events = vec![began, user];
+        let is_titled = self.controls.state().title.is_some();
+        if is_for_model
+            && !is_titled
+            && let Some(title) = title(command.as_ref(), &content)
+        {
+            events.push(SessionEvent::TitleChanged(title));
+        }
         if is_for_model {
             events.push(SessionEvent::Phase(Phase::Thinking));
         }
@@ -101,14 +100,14 @@ impl Turn<'_> {
             // Most clients ignore the id and only wait for the end.
             let _ = recorded.send(message);
         });
-        if let Some(reason) = denial {
+        if let Some(refusal) = refusal {
             self.session.stored().await?;
-            return Ok(Admitted::Answered(self.answer_locally(reason)));
+            return Ok(Admitted::Answered(self.answer_locally(refusal)));
         }
-        let refused = match command {
-            Some(Action::Goal(GoalCommand::Change(change))) if asks_model => {
+        let refusal = match command {
+            Some(action) if asks_model => {
                 self.session.stored().await?;
-                self.start_goal(change).await.err()
+                self.prepare(action).await?
             }
             Some(action) => {
                 self.session.stored().await?;
@@ -119,16 +118,52 @@ impl Turn<'_> {
                 None
             }
         };
-        match refused {
-            None => {
-                self.notify_notices(hint.into_iter().collect()).await?;
-                Ok(Admitted::Asks(words(&content)))
+        Ok(match refusal {
+            None => Admitted::Asks(words(&commands::for_model(&content))),
+            Some(refusal) => Admitted::Answered(self.answer_locally(refusal)),
+        })
+    }
+
+    /// Carries out a command before the rest of its prompt goes to the model. Returns the answer if
+    /// that is not possible.
+    async fn prepare(&mut self, action: Action) -> Result<Option<Reply>, TurnError> {
+        match action {
+            Action::Goal(GoalCommand::Change(change)) => {
+                return match self.start_goal(change).await {
+                    Ok(()) => Ok(None),
+                    Err(GoalError::Store(error)) => Err(error.into()),
+                    Err(error) => Ok(Some(Reply::refused(format!("Nothing was changed: {error}.")))),
+                };
             }
-            Some(GoalError::Store(error)) => Err(error.into()),
-            Some(error) => {
-                Ok(Admitted::Answered(self.answer_locally(format!("Nothing was changed: {error}."))))
-            }
+            Action::Mode(mode, _) => self.controls.set_mode(mode).await?,
+            Action::PermissionMode(mode, _) => self.controls.set_permission_mode(mode).await?,
+            _ => {}
         }
+        self.resume_goal().await?;
+        Ok(None)
+    }
+
+    /// Returns a prompt in which images that no model accepts are replaced by text, and tells the
+    /// user of each.
+    pub(super) fn with_checked_images(&self, mut content: Vec<Content>) -> Vec<Content> {
+        for title in check_prompt(&mut content) {
+            let (severity, description) = (Severity::Warning, None);
+            self.session.notify(SessionEvent::Notice { severity, title, description });
+        }
+        content
+    }
+
+    /// Returns a prompt with its links and mentions expanded. What cannot be read in time stays as
+    /// it is.
+    async fn attached(&self, content: Vec<Content>) -> Vec<Content> {
+        let state = self.controls.state();
+        let attaching = self.attach_links(content.clone(), &state);
+        let looked = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            looked = tokio::time::timeout(LOOK_WAIT, attaching) => looked.ok(),
+        };
+        looked.unwrap_or(content)
     }
 
     /// Returns a prompt with its links and mentions expanded.
@@ -160,73 +195,51 @@ impl Turn<'_> {
     }
 
     /// Adds to a prompt what the command that it begins with stands for: a built-in prompt, or a
-    /// command of a source. Also returns the reason if that fails. A prompt that begins with `/`
-    /// and is no command is left as it is.
+    /// command of a source. Also returns the answer if that fails, or if there is no such command.
     async fn expand_command(
         &self,
         mut content: Vec<Content>,
         state: &SessionState,
-    ) -> (Vec<Content>, Option<String>) {
-        let Some(Content::Text(text)) = content.first() else { return (content, None) };
-        let Some((name, arguments)) = commands::named(text) else { return (content, None) };
-        if let Some(prompt) = commands::prompt(name, arguments) {
+    ) -> (Vec<Content>, Option<Reply>) {
+        let Some(Named { name, arguments, .. }) = Named::of(&content) else { return (content, None) };
+        if let Some(prompt) = commands::prompt(name, &arguments) {
             content.push(prompt);
             return (content, None);
         }
+        let sources = self.session.toolbox().sources();
         let refused = |function: &str| self.session.gate().refuses(state, function);
         let expanded = tokio::select! {
             biased;
             () = self.cancel.cancelled() => None,
-            expanded = self.session.toolbox().sources().expand_command(name, arguments, &refused) => expanded,
+            expanded = sources.expand_command(name, &arguments, &refused) => expanded,
         };
         match expanded {
-            None => (content, None),
             Some(Ok(more)) => {
                 content.extend(more);
                 (content, None)
             }
-            Some(Err(why)) => (content, Some(why)),
+            Some(Err(why)) => (content, Some(Reply::refused(why))),
+            None => {
+                let unknown = match content.first() {
+                    Some(Content::Text(text)) if !self.session.is_subagent() => {
+                        commands::unknown_command(text, &commands::all(sources))
+                    }
+                    _ => None,
+                };
+                (content, unknown.map(|why| Reply::unknown(format!("Nothing was sent to the model: {why}."))))
+            }
         }
     }
 
-    /// Returns a notice naming the closest command, if the prompt looks like a mistyped one.
-    fn command_hint(&self, content: &[Content]) -> Option<SourceNotice> {
-        let Some(Content::Text(text)) = content.first() else { return None };
-        let (given, _) = commands::named(text)?;
-        let meant = commands::nearest(given, &commands::all(self.session.toolbox().sources()))?;
-        Some(SourceNotice {
-            severity: Severity::Warning,
-            title: format!("There is no command /{given}; did you mean /{meant}? The model was asked."),
-            description: None,
-        })
-    }
-
-    /// Runs the hooks on a prompt. Returns the prompt with their notes, and the reason if one
+    /// Runs the hooks on a prompt. Returns the prompt with their notes, and the answer if one
     /// denied it.
-    pub(super) async fn ask_hooks(&self, mut content: Vec<Content>) -> (Vec<Content>, Option<String>) {
+    pub(super) async fn ask_hooks(&self, mut content: Vec<Content>) -> (Vec<Content>, Option<Reply>) {
         let about = || json!({ "prompt": words(&content) });
         let hooks = self.session.reload_settings().await.hooks.clone();
         let said = hooks.run(HookEvent::Prompt, self.session.cwd(), None, about, self.cancel).await;
         content.extend(said.notes.into_iter().map(Content::text));
-        (content, said.denial)
+        (content, said.denial.map(Reply::refused))
     }
-}
-
-/// Returns the events that begin a turn.
-fn prompt_events(
-    controls: &Controls,
-    began: SessionEvent,
-    message: &MessageId,
-    content: &[Content],
-) -> Vec<SessionEvent> {
-    let mut events =
-        vec![began, SessionEvent::UserMessage { id: message.clone(), content: content.to_vec() }];
-    if controls.state().title.is_none()
-        && let Some(title) = title(content)
-    {
-        events.push(SessionEvent::TitleChanged(title));
-    }
-    events
 }
 
 /// Joins the texts of a prompt.
@@ -238,11 +251,15 @@ fn words(content: &[Content]) -> String {
     content.iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn title(content: &[Content]) -> Option<String> {
-    content.iter().find_map(|item| match item {
-        Content::Text(text) => {
-            text.lines().map(|line| label(line, TITLE_CHARS)).find(|line| !line.is_empty())
-        }
-        _ => None,
-    })
+/// Returns the title of a session that begins with a prompt for the model.
+fn title(command: Option<&Action>, content: &[Content]) -> Option<String> {
+    let first_line =
+        |text: &str| text.lines().map(|line| label(line, TITLE_CHARS)).find(|line| !line.is_empty());
+    match command {
+        Some(Action::Goal(GoalCommand::Change(GoalChange::Set { objective, .. }))) => first_line(objective),
+        _ => commands::for_model(content).iter().find_map(|item| match item {
+            Content::Text(text) => first_line(text),
+            _ => None,
+        }),
+    }
 }

@@ -1,6 +1,10 @@
 //! The answers to `/memories` and `/forget`.
 
-use crate::{MemoryAuthor, MemoryError, MemoryId, MemoryQuery, limits::MEMORIES_LISTED, session::Session};
+use crate::{
+    MemoryAuthor, MemoryError, MemoryId, MemoryQuery,
+    limits::MEMORIES_LISTED,
+    session::{Session, outcome::Reply},
+};
 
 /// Lists the memories that are visible in the session's project; the content of each too if words
 /// are searched for.
@@ -36,16 +40,19 @@ pub(super) async fn list(session: &Session, query: String) -> String {
 }
 
 /// Deletes a memory of the user or of the project.
-pub(super) async fn forget(session: &Session, id: Option<MemoryId>) -> String {
+pub(super) async fn forget(session: &Session, id: Option<MemoryId>) -> Reply {
     let Some(id) = id else {
-        return "Nothing was deleted: write the memory's number, as in `/forget #12`. `/memories` lists them."
-            .to_owned();
+        return Reply::refused(
+            "Nothing was deleted: write the memory's number, as in `/forget #12`. `/memories` lists them.",
+        );
     };
     let recall = session.recall();
     let forgotten = async { recall.memories()?.forget(id, MemoryAuthor::User).await };
     match forgotten.await {
-        Ok(memory) => format!("Forgot memory {}.", memory.headline()),
-        Err(MemoryError::NotFound(id)) => format!("Memory {id} not found. `/memories` lists them."),
-        Err(error) => error.to_string(),
+        Ok(memory) => Reply::done(format!("Forgot memory {}.", memory.headline())),
+        Err(MemoryError::NotFound(id)) => {
+            Reply::refused(format!("Memory {id} not found. `/memories` lists them."))
+        }
+        Err(error) => Reply::refused(error.to_string()),
     }
 }

@@ -30,8 +30,8 @@ mod usage;
 pub(crate) use admit::TurnInput;
 
 use crate::{
-    Briefing, Content, HookEvent, MemoryId, Phase, PromptOutcome, SessionEvent, Severity, SkillSummary,
-    StopReason, StoreError, TurnEnd, TurnError, TurnId, Usage,
+    Briefing, CommandOutcome, Content, HookEvent, MemoryId, Phase, PromptOutcome, SessionEvent, Severity,
+    SkillSummary, StopReason, StoreError, TurnEnd, TurnError, TurnId, Usage,
     prompt::ProjectSnapshot,
     session::{Session, controls::Controls},
     sources::SourceNotice,
@@ -97,12 +97,12 @@ async fn run_recorded(
         turn.session.notify(SessionEvent::Phase(Phase::Idle));
         return Err(error.into());
     }
-    let Progress { mut usage, requests, .. } = turn.progress;
+    let Progress { mut usage, requests, command, .. } = turn.progress;
     let conversation = turn.session.conversation();
     let (mut total, subagents) = (conversation.usage(), conversation.subagent_usage());
     total += subagents;
     usage += subagents.since(subagents_before);
-    end.map(|stop_reason| PromptOutcome { stop_reason, usage, total, requests })
+    end.map(|stop_reason| PromptOutcome { stop_reason, usage, total, requests, command })
 }
 
 /// The state of a running turn.
@@ -137,6 +137,8 @@ struct Progress {
     /// A message to the model, added to the next request.
     nudge: Option<Briefing>,
     goal: GoalProgress,
+    /// How the prompt ended if no model was asked.
+    command: Option<CommandOutcome>,
     /// Events stored together with the end of the turn, so that both take one flush to disk.
     last: Vec<SessionEvent>,
 }

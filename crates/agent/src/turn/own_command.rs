@@ -5,7 +5,8 @@ use super::{
     calls::{self, Calls},
 };
 use crate::{
-    Briefing, Item, ModelCall, ModelResponse, Phase, SessionEvent, StopReason, ToolCallRequest, TurnError,
+    Briefing, CommandOutcome, Item, ModelCall, ModelResponse, Phase, SessionEvent, StopReason,
+    ToolCallRequest, TurnError,
 };
 use serde_json::json;
 
@@ -40,6 +41,8 @@ impl Turn<'_> {
         let Some(result) = calls.run_one(candidate, self.cancel).await? else {
             return Ok(StopReason::Cancelled);
         };
+        let is_done = !result.is_error;
+        self.progress.command = Some(if is_done { CommandOutcome::Done } else { CommandOutcome::Refused });
         let text = format!("The user ran this command:\n\n{line}\n\nIts result:\n\n{}", result.text);
         self.progress.last.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));
         Ok(StopReason::EndTurn)

@@ -37,8 +37,9 @@ impl Turn<'_> {
             self.take_steering().await?;
             self.controls.follow_settings().await;
         }
-        let requests = self.progress.requests - self.progress.goal.step;
-        if requests >= self.session.settings().limits.turn_requests {
+        let limits = &self.session.settings().limits;
+        let of_step = self.progress.requests - self.progress.goal.step;
+        if of_step >= limits.turn_requests || self.progress.requests >= limits.run_requests {
             return Ok(Some(StopReason::MaxTurnRequests));
         }
         self.progress.requests += 1;
@@ -227,9 +228,10 @@ impl Turn<'_> {
             self.session.stored().await?;
             let (content, denial) = self.ask_hooks(said.content.clone()).await;
             if let Some(reason) = denial {
-                said.settle(Err(TurnError::BadPrompt(reason)));
+                said.settle(Err(TurnError::BadPrompt(reason.text)));
                 continue;
             }
+            let content = self.with_checked_images(content);
             let message = self.session.conversation().next_message();
             let event = SessionEvent::UserMessage { id: message.clone(), content };
             self.session.record(vec![event]).await?;

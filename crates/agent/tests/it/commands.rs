@@ -2,7 +2,7 @@
 
 use crate::stage::{Setting, Stage, stage};
 use agent::fake::Reply;
-use agent::{Content, Message, SessionEvent};
+use agent::{CommandOutcome, Content, Message, Mode, ModelError, PermissionMode, SessionEvent};
 
 /// Returns the text of the last answer.
 fn answer(stage: &Stage) -> String {
@@ -80,4 +80,69 @@ async fn a_review_is_stored_as_typed_and_sent_with_its_instructions() {
         "{content:?}"
     );
     assert_eq!(stage.session.state().title.as_deref(), Some("/review HEAD~2.."));
+}
+
+/// Returns the last message of the user in a request.
+fn last_message(stage: &Stage, request: usize) -> Vec<Content> {
+    let requests = stage.model.requests();
+    let Some(Message::User(content)) = requests[request].messages.last() else { panic!("{requests:?}") };
+    content
+        .iter()
+        .filter(|item| !matches!(item, Content::Text(text) if text.contains("Mode:")))
+        .cloned()
+        .collect()
+}
+
+#[tokio::test]
+async fn a_mode_command_with_a_text_switches_and_sends_it() {
+    let script = vec![Reply::text("So."), Reply::text("Thus.")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    let outcome = stage.prompt("/plan how do I begin?").await.unwrap();
+    assert_eq!((outcome.command, outcome.requests), (None, 1));
+    assert_eq!(stage.session.state().mode, Mode::Plan);
+    assert_eq!(stage.session.state().title.as_deref(), Some("how do I begin?"));
+    assert_eq!(last_message(&stage, 0).last(), Some(&Content::text("how do I begin?")));
+    let link = Content::ResourceLink { uri: "file:///w/a.txt".to_owned(), name: "a.txt".to_owned() };
+    stage.session.prompt(vec![link, Content::text(" /argus and this?")]).await.unwrap();
+    assert_eq!(stage.session.state().permission_mode, PermissionMode::Argus);
+    let sent = format!("{:?}", last_message(&stage, 1));
+    assert!(sent.contains("one") && sent.contains("and this?") && !sent.contains("/argus"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_command_tells_how_it_ended() {
+    use CommandOutcome::{Done, Refused, Unknown};
+    let script = vec![Reply::text("Hm."), Reply::text("So.")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    for (prompt, outcome, says) in [
+        ("/usage", Done, "No model was called"),
+        ("/rewind 9", Refused, "Nothing was changed: there is no turn 9"),
+        ("/goal x --budget", Refused, "--budget needs a number of tokens"),
+        ("/tasks please", Refused, "/tasks takes: clear"),
+        ("/forget #9", Refused, "not found"),
+        ("/retry", Refused, "did not fail"),
+        ("/bananas", Unknown, "there is no command /bananas"),
+        ("/usgae now", Unknown, "did you mean /usage?"),
+    ] {
+        let ended = stage.prompt(prompt).await.unwrap();
+        assert_eq!((ended.command, ended.requests), (Some(outcome), 0), "{prompt}");
+        let text = answer(&stage);
+        assert!(text.contains(says), "{prompt}: {text}");
+    }
+    assert_eq!(stage.session.state().title, None, "a command gives no title");
+    for path in ["/tmp is full", " /bananas are yellow"] {
+        assert_eq!(stage.prompt(path).await.unwrap().command, None, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_between_leaves_a_failure_to_be_retried() {
+    let script = vec![Reply::error(ModelError::BadResponse("broke".to_owned())), Reply::text("Done.")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    assert!(stage.prompt("begin").await.is_err());
+    for between in ["/model nope/x", "/modle x", "/usage"] {
+        assert!(stage.prompt(between).await.unwrap().command.is_some());
+    }
+    assert_eq!(stage.prompt("/retry").await.unwrap().requests, 1);
+    assert_eq!(last_message(&stage, 1).last(), Some(&Content::text("begin")));
 }

@@ -3,8 +3,8 @@
 use crate::stage::{Setting, stage, stage_on};
 use agent::fake::{FakeModel, Reply};
 use agent::{
-    Content, Limits, Message, Mode, ModelCall, ModelEvent, ModelInfo, ModelLimits, ModelStop, PermissionMode,
-    SessionEvent, StopReason, ToolStatus, TurnError,
+    CommandOutcome, Content, Limits, Message, Mode, ModelCall, ModelEvent, ModelInfo, ModelLimits, ModelStop,
+    PermissionMode, SessionEvent, StopReason, ToolStatus, TurnError,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -157,7 +157,8 @@ async fn slash_commands_change_the_session_and_are_not_said_to_the_model() {
     assert!(tools.contains(&"file_read") && tools.contains(&"file_write"), "{tools:?}");
     let Message::User(content) = &requests[0].messages[0] else { panic!() };
     assert!(format!("{content:?}").contains("Mode: Plan. Change nothing"), "{content:?}");
-    assert!(matches!(stage.prompt("/model nope/x").await, Err(TurnError::Model(_))));
+    let outcome = stage.prompt("/model nope/x").await.unwrap();
+    assert_eq!(outcome.command, Some(CommandOutcome::Refused));
 }
 
 #[tokio::test]

@@ -243,6 +243,18 @@ async fn the_limit_of_requests_applies_to_each_step_of_a_goal() {
 }
 
 #[tokio::test]
+async fn the_limit_of_a_run_bounds_all_steps_of_a_goal() {
+    let limits = Limits { run_requests: 3, ..Limits::default() };
+    let script = vec![works(), Reply::text("a"), works(), Reply::text("b"), works(), works()];
+    let permission_mode = PermissionMode::Prometheus;
+    let stage = stage(Setting { script, limits, permission_mode, ..Setting::default() }).await;
+    stage.system.on_command("work", |_| Script::exits(0));
+    let outcome = stage.prompt("/goal go").await.unwrap();
+    assert_eq!((outcome.stop_reason, outcome.requests), (StopReason::MaxTurnRequests, 3));
+    assert_eq!(goal(&stage).await.status, GoalStatus::Paused);
+}
+
+#[tokio::test]
 async fn a_failed_request_interrupts_a_goal_and_the_next_prompt_goes_on() {
     let script = vec![
         works(),

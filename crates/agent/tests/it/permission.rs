@@ -216,3 +216,80 @@ async fn a_search_passes_over_blocked_files() {
     assert!(!results[1].contains("server.pem") && results[1].contains("plain.txt"), "{results:?}");
     assert!(results[2].contains("blocked by policy"), "{results:?}");
 }
+
+#[tokio::test]
+async fn a_request_names_what_would_allow_it() {
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\n";
+    for (mode, tool, arguments, rules, paths, in_prometheus) in [
+        (
+            PermissionMode::Argus,
+            "bash",
+            json!({ "command": "git push" }),
+            &["bash(git push)"][..],
+            &[][..],
+            false,
+        ),
+        (
+            PermissionMode::Argus,
+            "bash",
+            json!({ "command": "make x && git status -s" }),
+            &["bash(make x)", "bash(git status -s)"],
+            &[],
+            true,
+        ),
+        (PermissionMode::Argus, "bash", json!({ "command": "echo hi > b.txt" }), &[], &[], true),
+        (
+            PermissionMode::Argus,
+            "file_edit",
+            json!({ "path": "a.txt", "old_string": "one", "new_string": "2" }),
+            &["file_edit(a.txt)"],
+            &[],
+            true,
+        ),
+        (
+            PermissionMode::Guardian,
+            "apply_patch",
+            json!({ "patch": patch }),
+            &["apply_patch(a.txt)"],
+            &[],
+            true,
+        ),
+        (PermissionMode::Guardian, "file_read", json!({ "path": "/etc/hosts" }), &[], &["/etc/hosts"], true),
+        (
+            PermissionMode::Guardian,
+            "file_write",
+            json!({ "path": "/srv/x", "content": "" }),
+            &["file_write(/srv/x)"],
+            &["/srv/x"],
+            true,
+        ),
+        (
+            PermissionMode::Guardian,
+            "file_write",
+            json!({ "path": ".bashrc", "content": "" }),
+            &[],
+            &[],
+            false,
+        ),
+    ] {
+        let script = vec![Reply::calls(&[(tool, arguments.clone())]), Reply::text("Done.")];
+        let answers = vec![Some(PermissionOutcome::RejectOnce)];
+        let stage = stage(Setting { script, answers, permission_mode: mode, ..Setting::default() }).await;
+        stage.system.add_file("/etc/hosts", "localhost\n");
+        stage.prompt("go").await.unwrap();
+        let requests = stage.client.requests();
+        let [request] = requests.as_slice() else { panic!("{tool} {arguments}: {:?}", stage.results()) };
+        let remedy = &request.remedy;
+        let shown: Vec<_> = remedy.rules.iter().map(ToString::to_string).collect();
+        let places: Vec<_> = remedy.paths.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            (shown, places, remedy.in_prometheus),
+            (
+                rules.iter().map(ToString::to_string).collect(),
+                paths.iter().map(ToString::to_string).collect(),
+                in_prometheus,
+            ),
+            "{tool} {arguments}"
+        );
+    }
+}

@@ -54,6 +54,9 @@ pub(crate) fn wishes(arguments: impl Iterator<Item = String>) -> Wishes {
         };
         match (given.as_str(), colour.as_deref()) {
             ("--json", _) => wishes.json = true,
+            (given, _) if output_format(given, arguments.peek()).is_some_and(is_json) => {
+                wishes.json = true;
+            }
             ("--jsonl", _) => wishes.lines = true,
             ("--no-input", _) => wishes.no_input = true,
             ("-q" | "--quiet", _) => wishes.quiet = true,
@@ -65,6 +68,21 @@ pub(crate) fn wishes(arguments: impl Iterator<Item = String>) -> Wishes {
     wishes
 }
 
+fn is_json(format: &str) -> bool {
+    matches!(format, "json" | "stream-json")
+}
+
+/// Returns the value of the flag of a run's output format, if an argument is that flag.
+fn output_format<'a>(given: &'a str, next: Option<&'a String>) -> Option<&'a str> {
+    let long = ["--output-format", "--output"].into_iter().find_map(|flag| given.strip_prefix(flag));
+    match (long, given.strip_prefix("-o")) {
+        (Some(""), _) | (None, Some("")) => next.map(String::as_str),
+        (Some(value), _) => value.strip_prefix('='),
+        (None, Some(value)) => Some(value.strip_prefix('=').unwrap_or(value)),
+        (None, None) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +91,10 @@ mod tests {
     fn the_wishes_of_a_wrong_command_line_are_found() {
         let read = |line: &str| wishes(line.split(' ').map(str::to_owned));
         assert!(read("tiller sesions --json list").json);
+        for line in ["-o json", "-ojson", "-o=json", "--output-format stream-json", "--output=json"] {
+            assert!(read(&format!("tiller -p x {line} --nope")).json, "{line}");
+        }
+        assert!(!read("tiller -p x -o text --nope").json);
         assert!(!read("tiller mcp add x -- prog --json").json);
         assert_eq!(read("tiller x --color never").colour, ColourWhen::Never);
         assert_eq!(read("tiller --color=always x").colour, ColourWhen::Always);

@@ -296,7 +296,10 @@ fn apply_flags(options: &mut Options, flags: Flags) {
         |rules: Vec<PermissionRule>| rules.into_iter().map(|rule| rule.at_home(&home)).collect::<Vec<_>>();
     options.permissions.rules.allow.extend(at_home(flags.allow));
     options.permissions.rules.deny.extend(at_home(flags.deny));
-    options.session.limits.turn_requests = flags.max_turns.unwrap_or(options.session.limits.turn_requests);
+    if let Some(most) = flags.max_turns {
+        options.session.limits.turn_requests = most;
+        options.session.limits.run_requests = most;
+    }
     options.record = flags.record;
     options.commands.secret_files = flags.secret_files;
 }

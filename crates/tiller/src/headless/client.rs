@@ -2,9 +2,7 @@
 
 use super::{output::Output, progress::Progress};
 use crate::streams;
-use agent::{
-    Client, PermissionOutcome, PermissionRequest, PermissionRule, SessionEvent, one_line, rules_that_allow,
-};
+use agent::{Client, PermissionOutcome, PermissionRequest, PermissionRule, Remedy, SessionEvent, one_line};
 use async_trait::async_trait;
 use std::{
     io::Write,
@@ -72,21 +70,28 @@ pub(crate) fn with<T>(
     work(&mut output.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Returns the error for a call that nobody can approve.
 fn denial(request: &PermissionRequest) -> String {
-    // Without a grant label no permission can be remembered, so the call asks in every mode.
-    let asks_always = request.grant_label.is_empty();
-    let rules = rules_that_allow(&request.name, &request.raw_input, asks_always);
+    let Remedy { rules, paths, in_prometheus } = &request.remedy;
     let flags: Vec<_> = rules.iter().map(flag).collect();
-    let advice = match (flags.is_empty(), asks_always) {
-        (false, true) => format!("It needs approval in every mode, so --yolo does not allow it. To allow it: {}", flags.join(" ")),
-        (false, false) => format!(
-            "To allow it: {}, or --permission-mode prometheus (--yolo), or the setting tools.default_permission_mode",
-            flags.join(" ")
-        ),
-        (true, true) => "It needs approval in every mode, so --yolo does not allow it: run it yourself.".to_owned(),
-        (true, false) => {
-            "To allow it, pass --permission-mode prometheus (or --yolo), or set tools.default_permission_mode."
-                .to_owned()
+    let paths: Vec<_> = paths.iter().map(|path| format!("'{path}'")).collect();
+    let settings = match (flags.is_empty(), paths.is_empty()) {
+        (false, true) => Some(flags.join(" ")),
+        (true, false) => Some(format!("add {} to the setting tools.allowed_paths", paths.join(", "))),
+        (false, false) => {
+            Some(format!("{}, with {} in the setting tools.allowed_paths", flags.join(" "), paths.join(", ")))
+        }
+        (true, true) => None,
+    };
+    let mode = "--permission-mode prometheus (--yolo), or the setting tools.default_permission_mode";
+    let advice = match (settings, in_prometheus) {
+        (Some(settings), true) => format!("To allow it: {settings}, or {mode}"),
+        (Some(settings), false) => {
+            format!("It needs approval in every mode, so --yolo does not allow it. To allow it: {settings}")
+        }
+        (None, true) => format!("No rule allows it. To allow it: {mode}"),
+        (None, false) => {
+            "It needs approval in every mode, and no rule allows it: run it yourself.".to_owned()
         }
     };
     let (title, question) = (&request.description.title, request.question.trim_end());

@@ -33,14 +33,7 @@ pub(crate) async fn image(system: &dyn System, cwd: &AbsPath, given: &Path) -> R
     let path = environment::absolute(cwd, given)?;
     environment::check_file("--image", &path)?;
     let bytes = system.read(&path).await.with_context(|| format!("--image {path}"))?;
-    if bytes.len() > limits::PROMPT_IMAGE_BYTES {
-        return Err(usage(format!(
-            "--image {path}: larger than {} bytes; make a smaller copy",
-            limits::PROMPT_IMAGE_BYTES
-        )));
-    }
-    images::recognised(&bytes)
-        .ok_or_else(|| usage(format!("--image {path}: no PNG, JPEG, GIF or WebP image")))
+    images::recognised(&bytes).map_err(|fault| usage(format!("--image {path} cannot be sent: {fault}")))
 }
 
 /// Returns an image as a part of a prompt.

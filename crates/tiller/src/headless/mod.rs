@@ -15,7 +15,8 @@ use crate::{
     signals, streams,
 };
 use agent::{
-    Content, Goal, GoalStatus, PromptOutcome, Runtime, SessionEvent, SessionHandle, StopReason, Surface,
+    CommandOutcome, Content, Goal, GoalStatus, PromptOutcome, Runtime, SessionEvent, SessionHandle,
+    StopReason, Surface,
 };
 use anyhow::{Context, Result};
 use client::{HeadlessClient, SharedOutput, with};
@@ -92,6 +93,7 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
     };
     let code = match begun {
         Ok(Ok(session)) => {
+            with(&output, |output| output.opened(session.id().as_str(), &session.state().model));
             begin(runtime, &session, &run, &output).await;
             let turn = tokio::select! {
                 turn = turn(&session, &run, &output) => turn,
@@ -164,7 +166,6 @@ async fn drawn(progress: Option<&Progress>) {
 }
 
 async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Result<Exit> {
-    let started = Instant::now();
     let mut prompt = vec![Content::text(run.ask.prompt.clone())];
     prompt.extend(run.ask.images.iter().cloned());
     let (mut outcome, mut ended_by) = match run_prompt(session, run, prompt).await? {
@@ -198,8 +199,11 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
         }
     }
     let goal = with(output, |output| output.goal().cloned());
+    let is_refused = matches!(outcome.command, Some(CommandOutcome::Refused | CommandOutcome::Unknown));
+    let all_denied = with(output, |output| output.all_denied());
     let exit = match (ended_by, outcome.stop_reason) {
         (Some(exit), _) => exit,
+        (None, StopReason::EndTurn) if is_refused || all_denied => Exit::Error,
         (None, StopReason::EndTurn) => goal.as_ref().map_or(Exit::Ok, |goal| goal_exit(goal.status)),
         (None, StopReason::MaxTokens | StopReason::MaxTurnRequests) => Exit::Limit,
         (None, StopReason::Refusal | StopReason::Cancelled | StopReason::Suspended) => Exit::Error,
@@ -213,15 +217,21 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
         if let Some(message) = message {
             crate::screen::note(&format!("tiller: {message}"));
             output.error(&message);
+        } else if is_refused {
+            // The answer says why.
+            let why = output.last_text().trim_end().to_owned();
+            output.error(&why);
+        } else if all_denied && exit == Exit::Error {
+            let why = "each tool call was denied";
+            crate::screen::note(&format!("tiller: {why}"));
+            output.error(why);
         }
         output.end(&RunEnd {
-            session: session.id().0.clone(),
             stop_reason: outcome.stop_reason,
             usage: outcome.usage,
             requests: outcome.requests,
-            duration: started.elapsed(),
-            model: session.state().model,
             exit,
+            command: outcome.command,
             output: value,
         });
     });

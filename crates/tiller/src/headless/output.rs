@@ -6,11 +6,15 @@ use crate::{
     exit::Exit,
 };
 use agent::{
-    Compaction, CompactionStep, Content, Goal, Phase, Redactor, SessionEvent, StopReason, Task, ToolCallId,
-    ToolCallUpdate, ToolContent, Usage,
+    CommandOutcome, Compaction, CompactionStep, Content, Goal, Phase, Redactor, SessionEvent, StopReason,
+    Task, ToolCallId, ToolCallUpdate, ToolContent, Usage,
 };
 use serde_json::{Value, json};
-use std::{collections::HashMap, io::Write, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    io::Write,
+    mem::take,
+};
 
 /// Writes the projection of events. After a write error (such as a closed pipe) nothing more is
 /// written; the turn continues.
@@ -30,22 +34,39 @@ pub(crate) struct Output<W> {
     /// The goal as last changed in this run.
     goal: Option<Goal>,
     files_changed: Vec<String>,
+    /// The session and its model, once it is open.
+    session: Option<(String, String)>,
+    /// When the run began, by the clock.
+    began: u64,
+    /// Tokens and requests as far as events told them.
+    spent: Spent,
+    /// The calls that were denied.
+    denied: HashSet<ToolCallId>,
     /// Whether the pieces of an answer are printed as they arrive.
     partial: bool,
     /// The first line, and the lines after it, which wait until the tools are known.
     waiting: Option<(Value, Vec<Value>)>,
 }
 
+/// Tokens and model requests of a run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spent {
+    /// Tokens of the turns that have ended.
+    earlier: Usage,
+    /// Tokens of the running turn.
+    turn: Usage,
+    requests: u32,
+}
+
 /// The end of a turn, for the last line.
 #[derive(Debug, Clone)]
 pub(crate) struct RunEnd {
-    pub(crate) session: String,
     pub(crate) stop_reason: StopReason,
     pub(crate) usage: Usage,
     pub(crate) requests: u32,
-    pub(crate) duration: Duration,
-    pub(crate) model: String,
     pub(crate) exit: Exit,
+    /// How the prompt ended if no model was asked.
+    pub(crate) command: Option<CommandOutcome>,
     /// The answer as a JSON value, if a schema was given.
     pub(crate) output: Option<Value>,
 }
@@ -90,6 +111,10 @@ impl<W: Write> Output<W> {
             format,
             writer,
             broken: false,
+            session: None,
+            began: clock(),
+            spent: Spent::default(),
+            denied: HashSet::new(),
             clock: Box::new(clock),
             current: None,
             texts: Vec::new(),
@@ -112,6 +137,16 @@ impl<W: Write> Output<W> {
     /// Sets whether stream-json has the pieces of an answer as they arrive.
     pub(crate) fn with_partial(self, partial: bool) -> Self {
         Self { partial, ..self }
+    }
+
+    /// Takes note of the session that was opened, and of its model.
+    pub(crate) fn opened(&mut self, session: &str, model: &str) {
+        self.session = Some((session.to_owned(), model.to_owned()));
+    }
+
+    /// Returns whether tools were called, and each call was denied.
+    pub(crate) fn all_denied(&self) -> bool {
+        !self.by_id.is_empty() && self.by_id.keys().all(|id| self.denied.contains(id))
     }
 
     /// Prints the first line of stream-json. It has the tools that the model is offered, so in a
@@ -172,7 +207,18 @@ impl<W: Write> Output<W> {
                 }
             }
             SessionEvent::ThoughtDelta { text, .. } => self.line("reasoning", json!({ "content": text })),
+            SessionEvent::TurnStarted { .. } => self.spent.earlier += take(&mut self.spent.turn),
+            SessionEvent::Usage(update) => self.spent.turn = update.turn,
+            SessionEvent::ModelChanged(model) => {
+                if let Some((_, now)) = &mut self.session {
+                    now.clone_from(model);
+                }
+            }
+            SessionEvent::PermissionResolved { id, outcome, .. } if !outcome.allows() => {
+                self.denied.insert(id.clone());
+            }
             SessionEvent::ModelResponse(response) => {
+                self.spent.requests += u32::from(!response.model.is_empty());
                 let text = response.text();
                 if text.is_empty() {
                     return;
@@ -233,44 +279,49 @@ impl<W: Write> Output<W> {
         self.line("error", json!({ "message": message }));
     }
 
-    /// Prints the end of a turn.
-    pub(crate) fn end(&mut self, ending: &RunEnd) {
-        let usage = json!({
-            "tokens_in": ending.usage.input,
-            "tokens_out": ending.usage.output,
-            "cost_usd": ending.usage.cost.map(agent::Cost::dollars),
-        });
+    /// Returns what every result has: of a run that succeeded and of one that failed.
+    fn result(&self, exit: Exit, stop: Option<StopReason>, usage: Usage, requests: u32) -> Value {
+        let (session, model) = self.session.as_ref().map(|(id, model)| (id, model)).unzip();
         let mut result = json!({
             "type": "result",
             "v": 1,
-            "success": ending.exit == Exit::Ok,
-            "exit_code": ending.exit.code(),
-            "model": ending.model,
+            "success": exit == Exit::Ok,
+            "exit_code": exit.code(),
+            "model": model,
             "files_changed": self.files_changed,
             "text": self.texts.join("\n\n"),
-            "session_id": ending.session,
-            "stop_reason": ending.stop_reason.id(),
-            "duration_ms": u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX),
-            "turns": ending.requests,
-            "usage": usage,
+            "session_id": session,
+            "stop_reason": stop.map(StopReason::id),
+            "duration_ms": (self.clock)().saturating_sub(self.began),
+            "turns": requests,
+            "usage": {
+                "tokens_in": usage.input,
+                "tokens_out": usage.output,
+                "cost_usd": usage.cost.map(agent::Cost::dollars),
+            },
         });
         if let Some(goal) = &self.goal {
             result["goal"] = goal_json(goal);
         }
+        if self.format == OutputFormat::Json {
+            result["errors"] = json!(self.errors);
+            result["tool_calls"] = self.calls.iter().map(Call::as_json).collect();
+        }
+        result
+    }
+
+    /// Prints the end of a turn.
+    pub(crate) fn end(&mut self, ending: &RunEnd) {
+        let mut result = self.result(ending.exit, Some(ending.stop_reason), ending.usage, ending.requests);
         if let Some(output) = &ending.output {
             result["output"] = output.clone();
         }
+        if let Some(command) = ending.command {
+            result["command"] = json!(command.id());
+        }
         match self.format {
-            OutputFormat::Text => {
-                if self.current.is_some() {
-                    self.write("\n");
-                }
-            }
-            OutputFormat::Json => {
-                result["errors"] = json!(self.errors);
-                result["tool_calls"] = self.calls.iter().map(Call::as_json).collect();
-                self.json(result);
-            }
+            OutputFormat::Text => self.end_line(),
+            OutputFormat::Json => self.json(result),
             OutputFormat::StreamJson => {
                 self.release(Vec::new());
                 self.line("stream_end", json!({}));
@@ -279,25 +330,31 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Reports that the run failed. The text format prints no message here: it goes to stderr.
+    /// Reports that the run failed: with what a run that succeeds has, as far as it came. The text
+    /// format prints no message here: it goes to stderr.
     pub(crate) fn failed(&mut self, failure: &Failure) {
+        let Spent { earlier: mut usage, turn, requests } = self.spent;
+        usage += turn;
+        let mut error = self.result(failure.exit, None, usage, requests);
+        if let (Value::Object(error), Value::Object(failed)) = (&mut error, failed(failure)) {
+            error.extend(failed);
+        }
+        error["type"] = json!("error");
         match self.format {
-            OutputFormat::Text => {
-                if self.current.is_some() {
-                    self.write("\n");
-                }
-            }
-            OutputFormat::Json => {
-                let mut error = failed(failure);
-                error["type"] = json!("error");
-                self.json(error);
-            }
+            OutputFormat::Text => self.end_line(),
+            OutputFormat::Json => self.json(error),
             OutputFormat::StreamJson => {
                 self.release(Vec::new());
-                let mut error = failed(failure);
                 error["message"] = json!(failure.to_string());
                 self.line("error", error);
             }
+        }
+    }
+
+    /// Ends the line of a text.
+    fn end_line(&mut self) {
+        if self.current.is_some() {
+            self.write("\n");
         }
     }
 
@@ -473,14 +530,13 @@ mod tests {
     fn printed_using(format: OutputFormat, usage: Usage) -> String {
         let mut output = Output::new(format, Vec::new(), || 7);
         events().iter().for_each(|event| output.event(event));
+        output.opened("s", "m");
         output.end(&RunEnd {
-            session: "s".into(),
             stop_reason: StopReason::EndTurn,
             usage,
             requests: 2,
-            duration: Duration::from_millis(9),
-            model: "m".into(),
             exit: Exit::Ok,
+            command: None,
             output: None,
         });
         String::from_utf8(output.into_writer()).unwrap()
@@ -499,7 +555,7 @@ mod tests {
     fn json_is_one_object() {
         let expected = json!({
             "type": "result", "v": 1, "success": true, "exit_code": 0, "model": "m", "files_changed": [], "text": "one two\n\ndone", "session_id": "s", "stop_reason": "end_turn",
-            "duration_ms": 9, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6, "cost_usd": null }, "errors": ["lost"],
+            "duration_ms": 0, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6, "cost_usd": null }, "errors": ["lost"],
             "tool_calls": [{ "id": "tool_0", "name": "file_read", "args": { "path": "x" }, "output": "1\tx", "success": true }],
         });
         assert_eq!(lines(&printed(OutputFormat::Json)), [expected]);
@@ -521,7 +577,7 @@ mod tests {
             json!({ "type": "stream_end", "timestamp": 7 }),
             json!({
                 "type": "result", "v": 1, "success": true, "exit_code": 0, "model": "m", "files_changed": [], "timestamp": 7, "text": "one two\n\ndone", "session_id": "s", "stop_reason": "end_turn",
-                "duration_ms": 9, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6, "cost_usd": null },
+                "duration_ms": 0, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6, "cost_usd": null },
             }),
         ];
         assert_eq!(lines(&printed(OutputFormat::StreamJson)), expected);
@@ -541,15 +597,35 @@ mod tests {
     fn a_failure_is_an_object_too() {
         let failed = |format| {
             let mut output = Output::new(format, Vec::new(), || 7);
+            output.opened("s", "m");
+            events().iter().for_each(|event| output.event(event));
+            output.event(&SessionEvent::Usage(agent::UsageUpdate {
+                model: "m".to_owned(),
+                context_used: 0,
+                context_size: 0,
+                total: Usage::default(),
+                subagents: Usage::default(),
+                turn: Usage { input: 5, ..Usage::default() },
+                counted: None,
+            }));
             output.failed(&Failure::new(Kind::Auth, "no").hint("sign in"));
-            lines(&String::from_utf8(output.into_writer()).unwrap())
+            String::from_utf8(output.into_writer()).unwrap()
         };
-        assert_eq!(failed(OutputFormat::Text), Vec::<Value>::new());
+        assert_eq!(failed(OutputFormat::Text), "one two\n\ndone\n");
+        let failed =
+            |format| lines(&failed(format)).split_off(if format == OutputFormat::Json { 0 } else { 10 });
         let mut object = json!({
             "type": "error", "v": 1, "success": false, "error": "no", "kind": "auth", "hint": "sign in",
-            "next_commands": [], "exit_code": 1,
+            "next_commands": [], "exit_code": 1, "model": "m", "files_changed": [], "text": "one two\n\ndone",
+            "session_id": "s", "stop_reason": null, "duration_ms": 0, "turns": 2,
+            "usage": { "tokens_in": 5, "tokens_out": 0, "cost_usd": null },
         });
-        assert_eq!(failed(OutputFormat::Json), [object.clone()]);
+        let mut whole = object.clone();
+        whole["errors"] = json!(["lost"]);
+        whole["tool_calls"] = json!([
+            { "id": "tool_0", "name": "file_read", "args": { "path": "x" }, "output": "1\tx", "success": true },
+        ]);
+        assert_eq!(failed(OutputFormat::Json), [whole]);
         object["timestamp"] = json!(7);
         object["message"] = json!("no");
         let line = object;

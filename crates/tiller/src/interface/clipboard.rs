@@ -2,6 +2,7 @@
 //! runs in a shell, and each gets a few seconds.
 
 use crate::{environment::Environment, images, limits};
+use agent::{IMAGE_BYTES, ImageFault};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::time::Duration;
 use system::{AbsPath, PipedCommand, System};
@@ -110,9 +111,13 @@ pub(super) async fn read(
         ));
     };
     if let Ok(output) = output(system, cwd, desktop.image()).await
-        && let Some(image) = desktop.decoded(output).and_then(|bytes| images::recognised(&bytes))
+        && let Some(bytes) = desktop.decoded(output)
     {
-        return Ok(Clip::Image(image));
+        match images::recognised(&bytes) {
+            Ok(image) => return Ok(Clip::Image(image)),
+            Err(ImageFault::Format | ImageFault::NotBase64) => {}
+            Err(fault) => return Err(format!("the image of the clipboard cannot be attached: {fault}")),
+        }
     }
     let words = desktop.text();
     let bytes = output(system, cwd, words).await.map_err(|error| {
@@ -147,7 +152,7 @@ async fn output(system: &dyn System, cwd: &AbsPath, words: &[&str]) -> Result<Ve
         let program = system.spawn_piped(command(cwd, words)).await.map_err(|error| error.to_string())?;
         drop(program.input);
         let mut bytes = Vec::new();
-        let mut limited = program.output.take(limits::IMAGE_BYTES * 2);
+        let mut limited = program.output.take(IMAGE_BYTES as u64 * 2);
         limited.read_to_end(&mut bytes).await.map_err(|error| error.to_string())?;
         Ok(bytes)
     };

@@ -18,7 +18,7 @@ use crate::{
     setup::{self, FirstSetup},
     themes, wiring,
 };
-use agent::{Runtime, SessionId, Surface};
+use agent::{IMAGE_BYTES, ImageFault, Runtime, SessionId, Surface};
 use async_trait::async_trait;
 use std::{
     collections::HashMap,
@@ -187,13 +187,12 @@ impl Host for TerminalHost {
     async fn image(&self, path: &str) -> Result<Attachment, String> {
         let path = self.path(path)?;
         let size = self.system.metadata(&path).await.map_err(|error| error.to_string())?.size;
-        if size > limits::IMAGE_BYTES {
-            let limit = limits::IMAGE_BYTES >> 20;
-            return Err(format!("the image {path} is larger than {limit} MiB; attach a smaller one"));
+        let unsent = |fault: ImageFault| format!("{path} cannot be attached: {fault}");
+        if size > IMAGE_BYTES as u64 {
+            return Err(unsent(ImageFault::TooLarge));
         }
         let bytes = self.system.read(&path).await.map_err(|error| error.to_string())?;
-        images::recognised(&bytes)
-            .ok_or_else(|| format!("{path} is not an image that models read (PNG, JPEG, GIF, WebP)"))
+        images::recognised(&bytes).map_err(unsent)
     }
 
     async fn export(&self, path: &str, text: &str) -> Result<String, String> {

@@ -1,4 +1,4 @@
-//! Resolves a session's name: its id, a prefix of its id, or `last`.
+//! Resolves a session's name: its id, a beginning or an end of it, or `last`.
 
 use crate::{
     answer::{Failure, Kind},
@@ -8,24 +8,21 @@ use agent::{Archived, ListQuery, Runtime, SessionId, SessionRecord, StoreError, 
 use anyhow::Result;
 use system::{AbsPath, LocalSystem};
 
-/// The shortest prefix of an id that is looked up, in characters.
-const LEAST: usize = 8;
+/// The shortest part of an id that is looked up, in characters.
+const LEAST: usize = 4;
 /// How many ids an error lists.
 const SHOWN: usize = 5;
 
 /// Returns the id of a session; `last` is the most recently used one of the directory.
 ///
 /// # Errors
-/// If the prefix matches several sessions, or `last` matches none. An unknown id is returned as it
+/// If the part matches several sessions, or `last` matches none. An unknown id is returned as it
 /// is.
 pub(crate) async fn resolve_session_id(runtime: &Runtime, given: &str, cwd: &AbsPath) -> Result<SessionId> {
     if given == "last" {
-        let query = ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() };
-        let listed = runtime.list_of_folder(&LocalSystem::new(), query).await?;
-        let last = listed.sessions.into_iter().next();
         let none =
             || Failure::new(Kind::NotFound, format!("no session in {cwd}")).next("tiller sessions list");
-        return Ok(last.ok_or_else(none)?.id);
+        return Ok(last_of_folder(runtime, cwd).await?.ok_or_else(none)?);
     }
     let whole = SessionId(given.to_owned());
     match runtime.record(&whole).await {
@@ -37,9 +34,10 @@ pub(crate) async fn resolve_session_id(runtime: &Runtime, given: &str, cwd: &Abs
     let mut matching = Vec::new();
     loop {
         let page = runtime.list(query.clone()).await?;
-        matching.extend(
-            page.sessions.into_iter().map(|record| record.id).filter(|id| id.as_str().starts_with(given)),
-        );
+        matching.extend(page.sessions.into_iter().map(|record| record.id).filter(|id| {
+            // Ids begin with the time, so those of one minute begin alike.
+            id.as_str().starts_with(given) || id.as_str().ends_with(given)
+        }));
         query.cursor = page.next_cursor;
         if query.cursor.is_none() {
             break;
@@ -52,10 +50,29 @@ pub(crate) async fn resolve_session_id(runtime: &Runtime, given: &str, cwd: &Abs
             let ids: Vec<_> = several.iter().take(SHOWN).map(SessionId::as_str).collect();
             let more = if several.len() > SHOWN { ", …" } else { "" };
             let (count, ids) = (several.len(), ids.join(", "));
-            let what = format!("{count} sessions begin with {given}: {ids}{more}; write more of the id");
+            let what = format!(
+                "the ids of {count} sessions begin or end with {given}: {ids}{more}; write more of the id"
+            );
             Err(Failure::new(Kind::Usage, what).into())
         }
     }
+}
+
+/// Returns the id of the session of a directory that was used last. A session with only slash
+/// commands in it has no title; it counts only if there is no other.
+pub(crate) async fn last_of_folder(
+    runtime: &Runtime,
+    cwd: &AbsPath,
+) -> Result<Option<SessionId>, StoreError> {
+    let query = ListQuery {
+        cwd: Some(cwd.clone()),
+        begun_or: Some(Vec::new()),
+        limit: limits::SESSIONS_PAGE,
+        ..ListQuery::default()
+    };
+    let listed = runtime.list_of_folder(&LocalSystem::new(), query).await?.sessions;
+    let last = listed.iter().find(|record| record.title.is_some()).or(listed.first());
+    Ok(last.map(|record| record.id.clone()))
 }
 
 /// Returns a session's record.

@@ -16,7 +16,7 @@ pub(crate) use repair::RepairReport;
 pub(crate) use rewind::{Rewound, TurnRow};
 pub(crate) use rows::{Exported, HitRow, SessionChange, SessionRow};
 
-pub(crate) use find::{not_found, record, resolve_session_id};
+pub(crate) use find::{last_of_folder, not_found, record, resolve_session_id};
 
 use crate::{
     answer::{Answer, Console, Failure, Kind, Page, bad_cursor, numbered},

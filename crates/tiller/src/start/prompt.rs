@@ -45,11 +45,7 @@ pub(super) async fn print(args: PrintArgs, environment: &Environment, console: &
             false => run_headless(args, given, format, environment, console).await,
         }
     };
-    match result.await {
-        // What goes wrong before the run begins is an object too.
-        Err(error) if format != OutputFormat::Text => console.with_json(true).fail(error),
-        result => result,
-    }
+    result.await
 }
 
 /// Returns the prompt of the arguments, which is one word of the shell.
@@ -121,7 +117,8 @@ async fn open_interface(
     environment: &Environment,
     console: &Console,
 ) -> Result<Exit> {
-    let flag = flag_of_headless(&args).or(console.is_json().then_some("--json"));
+    let is_json = if args.output_format == OutputFormat::Text { "--json" } else { "--output-format" };
+    let flag = flag_of_headless(&args).or(console.is_json().then_some(is_json));
     if let Some(flag) = flag {
         return Err(usage(format!("{flag} is for a run that prints its answer; add -p, or leave it out")));
     }

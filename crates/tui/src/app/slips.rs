@@ -3,10 +3,7 @@
 
 use super::{App, effect::Effect};
 use crate::composer::{Fragment, Message, Part};
-use agent::SlashCommand;
-
-/// The letters by which a mistyped command differs from the one that was meant.
-const MISTYPED: usize = 2;
+use agent::unknown_command;
 
 impl App {
     /// Takes a message that is likely a slip: a bare `exit`, a `!` without a command, a slash
@@ -33,63 +30,12 @@ impl App {
         self.unknown_command(parts)
     }
 
-    /// Puts a message back that begins with the name of a command that does not exist. A path is no
-    /// name, and a blank before the name says that it is meant as it is.
+    /// Puts a message back that begins with the name of a command that does not exist.
     fn unknown_command(&mut self, parts: &[Part]) -> Option<Vec<Effect>> {
-        let [Part::Text(message), more @ ..] = parts else { return None };
-        let name = message.strip_prefix('/')?.split_whitespace().next()?;
-        let known = &self.composer.sources().commands;
-        if !is_name(name) || self.session.is_none() || known.iter().any(|command| command.name == name) {
-            return None;
-        }
-        let is_alone = more.is_empty() && !message.trim_end().contains(char::is_whitespace);
-        let hint = match (nearest(name, known), is_alone) {
-            (Some(nearest), _) => format!("did you mean /{nearest}?"),
-            (None, true) => "/help lists the commands".to_owned(),
-            (None, false) => "/help lists the commands; a blank before it sends it as it is".to_owned(),
-        };
-        let why = format!("there is no command /{name}; {hint}");
+        let [Part::Text(message), ..] = parts else { return None };
+        let why = unknown_command(message, &self.composer.sources().commands);
+        let why = why.filter(|_| self.session.is_some())?;
         self.composer.put_back(Fragment::from_parts(parts.iter().cloned()));
         Some(self.fail(&why))
     }
-}
-
-/// Whether a word behind a slash looks like the name of a command, and not like a path.
-fn is_name(word: &str) -> bool {
-    let of_names = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | ':');
-    word.starts_with(|c: char| c.is_ascii_lowercase())
-        && word.chars().all(of_names)
-        && !ROOT_DIRECTORIES.contains(&word)
-}
-
-/// Directories of `/` that a message may begin with.
-const ROOT_DIRECTORIES: [&str; 21] = [
-    "bin",
-    "boot",
-    "data",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib64",
-    "media",
-    "mnt",
-    "nix",
-    "opt",
-    "proc",
-    "root",
-    "sbin",
-    "srv",
-    "sys",
-    "tmp",
-    "usr",
-    "var",
-    "workspace",
-];
-
-/// Returns the name of the command that was probably meant.
-fn nearest<'a>(name: &str, known: &'a [SlashCommand]) -> Option<&'a str> {
-    let distances = known.iter().map(|command| (strsim::damerau_levenshtein(name, &command.name), command));
-    let (distance, command) = distances.min_by_key(|(distance, _)| *distance)?;
-    (distance <= MISTYPED).then(|| &*command.name)
 }

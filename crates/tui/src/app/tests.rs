@@ -207,6 +207,7 @@ fn permission() -> Asked {
         content: Vec::new(),
         raw_input: serde_json::json!({"command": "rm -rf build"}),
         grant_label: "`rm …` in this session".to_owned(),
+        remedy: agent::Remedy::default(),
     })
 }
 
@@ -387,6 +388,7 @@ fn an_answer_is_committed_once_and_the_status_stays_below() {
     }
     assert!(live.contains("edit · guardian · lab/model"), "{live}");
     let outcome = PromptOutcome {
+        command: None,
         stop_reason: StopReason::EndTurn,
         usage: Usage::default(),
         total: Usage::default(),

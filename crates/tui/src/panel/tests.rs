@@ -32,6 +32,7 @@ fn request(command: &str) -> PermissionRequest {
         content: Vec::new(),
         raw_input: json!({ "command": command }),
         grant_label: "`git push …` in this session".to_owned(),
+        remedy: agent::Remedy::default(),
     }
 }
 

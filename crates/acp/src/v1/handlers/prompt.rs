@@ -125,6 +125,9 @@ fn meta(outcome: &PromptOutcome) -> Map<String, Value> {
     if let Some(cost) = outcome.usage.cost {
         usage["cost"] = json!({ "amount": cost.dollars(), "currency": unpriced::CURRENCY });
     }
-    let tiller = json!({ "usage": usage, "requests": outcome.requests });
+    let mut tiller = json!({ "usage": usage, "requests": outcome.requests });
+    if let Some(command) = outcome.command {
+        tiller["command"] = json!(command.id());
+    }
     Map::from_iter([("tiller".to_owned(), tiller)])
 }

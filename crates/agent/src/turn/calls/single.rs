@@ -6,6 +6,7 @@ use crate::{
     ToolOutput, ToolResult, ToolStatus,
     checkpoint::Recorder,
     gate::{Answer, Ruling, SubmittedCall},
+    input::images::check_result,
     limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT, REVIEW_WAIT, SUBAGENT_END_WAIT},
     policy::{self, Resolved},
     text::panic::panic_text,
@@ -230,6 +231,7 @@ impl Calls<'_> {
         cancel: &CancellationToken,
     ) -> Result<ToolOutput, ToolError> {
         let mut output = outcome?;
+        check_result(&mut output);
         let about = || {
             let mut about = candidate.about();
             let text = cap(output.result.text.clone(), &self.session.settings().limits.tools);

@@ -98,7 +98,7 @@ impl LanguageModel for Actor {
         });
         let paced = futures::stream::iter(events).then(|event| async move {
             if matches!(event, Ok(ModelEvent::Alive)) {
-                tokio::time::sleep(Duration::from_millis(1_500)).await;
+                tokio::time::advance(Duration::from_millis(1_500)).await;
             }
             event
         });
