@@ -113,7 +113,7 @@ pub use policy::{
     check_tool_name, check_tool_pattern, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
-pub use prompt::{ShownProject, announced_mode};
+pub use prompt::{ShownProject, UserInstructions, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};
 pub use session::outcome::{CommandOutcome, PromptOutcome, RewindError, RewindReport, TurnError};

@@ -178,6 +178,8 @@ pub(crate) const TITLE_CHARS: usize = 80;
 /// How long a tool may clean up once the turn is cancelled; then it is dropped, which kills the
 /// child processes it owns.
 pub(crate) const CANCEL_GRACE: Duration = Duration::from_millis(400);
+/// Folders below a session's directory whose instructions are read.
+pub(crate) const INSTRUCTIONS_FOLDERS: usize = 200;
 /// Bytes of the project's instructions in the prompt; fewer for a model with a small context.
 pub(crate) const INSTRUCTIONS_BYTES: usize = 32 * 1024;
 /// The largest instruction file that is read, in bytes; a larger one is rejected.

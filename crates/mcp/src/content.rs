@@ -182,11 +182,11 @@ mod tests {
         let output = call_output(result.unwrap());
         assert_eq!(
             output.result.text,
-            "one\n[image, text/html, about 3 bytes, left out]\n[audio, audio/wav, about 6 bytes]\n[resource a://b]\ntwo\n\
+            "one\n[audio, audio/wav, about 6 bytes]\n[resource a://b]\ntwo\n\
              [resource a://c, x/y, about 3 bytes]\n[resource d at a://d: more]"
         );
-        assert_eq!(output.result.images.len(), 1);
-        assert_eq!(output.shown.unwrap().len(), 2);
+        assert_eq!(output.result.images.len(), 2);
+        assert_eq!(output.shown.unwrap().len(), 3);
         let structured = json!({ "content": [], "structuredContent": { "a": 1 }, "isError": true });
         let output = call_output(serde_json::from_value(structured).unwrap());
         assert_eq!((output.result.text.as_str(), output.result.is_error), (r#"{"a":1}"#, true));

@@ -1,4 +1,4 @@
-//! A writer that removes secrets and terminal control sequences.
+//! A writer that removes secrets.
 
 use agent::Redactor;
 use std::io::{self, Write};
@@ -6,24 +6,32 @@ use std::io::{self, Write};
 /// The most bytes that are held back while a line or a private key is incomplete.
 const HELD: usize = 1024 * 1024;
 
-/// Writes whole lines without their secrets.
+/// Writes whole lines without their secrets, and without control sequences unless the output is data.
 ///
 /// Private keys span several lines: from a `BEGIN` marker on, text is held back until the `END`
 /// marker, or until the writer is dropped.
 pub(crate) struct RedactingWriter<W: Write> {
     out: W,
     redactor: Redactor,
+    is_data: bool,
     held: Vec<u8>,
 }
 
 impl<W: Write> RedactingWriter<W> {
     pub(crate) fn new(out: W, redactor: Redactor) -> Self {
-        Self { out, redactor, held: Vec::new() }
+        Self { out, redactor, is_data: false, held: Vec::new() }
+    }
+
+    /// Creates a writer for data: lines without secrets are written as they are.
+    pub(crate) fn data(out: W, redactor: Redactor) -> Self {
+        Self { out, redactor, is_data: true, held: Vec::new() }
     }
 
     fn pass(&mut self, end: usize) -> io::Result<()> {
         let text: Vec<u8> = self.held.drain(..end).collect();
-        self.out.write_all(self.redactor.shown(&String::from_utf8_lossy(&text)).as_bytes())
+        let text = String::from_utf8_lossy(&text);
+        let text = if self.is_data { self.redactor.written(&text) } else { self.redactor.shown(&text) };
+        self.out.write_all(text.as_bytes())
     }
 }
 

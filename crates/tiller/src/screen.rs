@@ -1,16 +1,19 @@
-//! Output for people, without terminal control sequences.
+//! Output for people: on a terminal without control sequences.
 //!
-//! Most of the text comes from elsewhere: a model, a server, the name of a file. Output for
-//! programs is JSON, where the same characters are written as escapes (`agent::escaped_json`) and
-//! nothing is removed here.
+//! Most of the text comes from elsewhere: a model, a server, the name of a file. In a pipe or a file
+//! it is data, and nothing is removed from it. In JSON the same characters are written as escapes
+//! (`agent::escaped_json`).
 
 use crate::streams::{self, Stream};
 use agent::Sanitiser;
 use std::io::{self, Write};
 
-/// Standard output.
+/// Standard output: for display if it is a terminal, else as data.
 pub(crate) fn stdout() -> Screen<Stream> {
-    Screen::new(streams::stdout())
+    match streams::stdout_is_terminal() {
+        true => Screen::new(streams::stdout()),
+        false => Screen::data(streams::stdout()),
+    }
 }
 
 /// Standard error.
@@ -29,19 +32,29 @@ pub(crate) fn note(text: &str) {
 /// A sequence or a character may be split over several writes.
 pub(crate) struct Screen<W> {
     out: W,
-    sanitiser: Sanitiser,
+    /// `None` if the output is data.
+    sanitiser: Option<Sanitiser>,
     /// The bytes of an incomplete character.
     held: Vec<u8>,
 }
 
 impl<W: Write> Screen<W> {
     pub(crate) fn new(out: W) -> Self {
-        Self { out, sanitiser: Sanitiser::default(), held: Vec::new() }
+        Self { out, sanitiser: Some(Sanitiser::default()), held: Vec::new() }
+    }
+
+    /// Creates a writer that removes nothing.
+    fn data(out: W) -> Self {
+        Self { out, sanitiser: None, held: Vec::new() }
     }
 }
 
 impl<W: Write> Write for Screen<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(sanitiser) = &mut self.sanitiser else {
+            self.out.write_all(bytes)?;
+            return Ok(bytes.len());
+        };
         self.held.extend_from_slice(bytes);
         let mut text = String::new();
         let mut rest = Vec::new();
@@ -56,7 +69,7 @@ impl<W: Write> Write for Screen<W> {
             }
         }
         self.held = rest;
-        self.out.write_all(self.sanitiser.push(&text).as_bytes())?;
+        self.out.write_all(sanitiser.push(&text).as_bytes())?;
         Ok(bytes.len())
     }
 

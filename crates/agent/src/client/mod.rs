@@ -20,6 +20,12 @@ pub trait Client: Send + Sync {
     /// text, and [`Client::room`] holds back events that can wait.
     fn notify(&self, event: &SessionEvent);
 
+    /// Notifies the client of an event in both forms: as it was recorded, and sanitised for display.
+    /// For a client whose output is data, such as a file or JSON. Others take the second.
+    fn notify_written(&self, _written: &SessionEvent, shown: &SessionEvent) {
+        self.notify(shown);
+    }
+
     /// Passes the operations in progress to a client that joins a running session, before the first
     /// [`Client::notify`].
     ///

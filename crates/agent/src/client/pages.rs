@@ -1,4 +1,4 @@
-//! Reads a session's stored events for display, page by page.
+//! Reads a session's stored events page by page.
 
 use crate::{
     SessionEvent, SessionId, SessionStore, StoreError, client::display::Cleaner, limits::EVENTS_PAGE,
@@ -13,8 +13,18 @@ pub struct EventPages {
     session: SessionId,
     /// The number of the last event to return.
     until: u64,
+    form: EventForm,
     /// The task that reads the next page.
     reading: Option<JoinHandle<Result<Page, StoreError>>>,
+}
+
+/// The form in which stored events are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventForm {
+    /// Sanitised for display.
+    Shown,
+    /// As they were recorded.
+    Written,
 }
 
 struct Page {
@@ -25,14 +35,19 @@ struct Page {
 
 impl EventPages {
     /// Creates a reader of the events after number `after`, up to number `until`.
-    pub(crate) fn new(store: Arc<dyn SessionStore>, session: SessionId, after: u64, until: u64) -> Self {
-        let mut pages = Self { store, session, until, reading: None };
+    pub(crate) fn new(
+        store: Arc<dyn SessionStore>,
+        session: SessionId,
+        after: u64,
+        until: u64,
+        form: EventForm,
+    ) -> Self {
+        let mut pages = Self { store, session, until, form, reading: None };
         pages.read_after(after);
         pages
     }
 
-    /// Returns the next events in order, sanitised for display; empty at the end and after an
-    /// error.
+    /// Returns the next events in order; empty at the end and after an error.
     ///
     /// # Errors
     ///
@@ -60,13 +75,17 @@ impl EventPages {
         if after >= until {
             return;
         }
-        let (store, session) = (self.store.clone(), self.session.clone());
+        let (store, session, form) = (self.store.clone(), self.session.clone(), self.form);
         self.reading = Some(tokio::spawn(async move {
             let stored = store.events(&session, after, EVENTS_PAGE).await?;
             let last = stored.last().map(|(number, _)| *number);
             let cleaner = Cleaner::default();
             let wanted = stored.into_iter().filter(|(number, _)| *number <= until);
-            Ok(Page { events: wanted.map(|(number, event)| (number, cleaner.event(event))).collect(), last })
+            let formed = |event| match form {
+                EventForm::Shown => cleaner.event(event),
+                EventForm::Written => event,
+            };
+            Ok(Page { events: wanted.map(|(number, event)| (number, formed(event))).collect(), last })
         }));
     }
 }

@@ -203,6 +203,10 @@ impl Client for Watchers {
         self.lock().surfaces.iter().for_each(|surface| surface.client.notify(event));
     }
 
+    fn notify_written(&self, written: &SessionEvent, shown: &SessionEvent) {
+        self.lock().surfaces.iter().for_each(|surface| surface.client.notify_written(written, shown));
+    }
+
     fn stored(&self, number: u64) {
         self.lock().surfaces.iter().for_each(|surface| surface.client.stored(number));
     }

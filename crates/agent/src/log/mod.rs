@@ -255,7 +255,7 @@ impl SessionLog {
     fn send(&self, state: &mut State, event: &SessionEvent) {
         let shown = self.cleaner.event(event.clone());
         state.live.note(&shown);
-        self.client.notify(&shown);
+        self.client.notify_written(event, &shown);
     }
 
     /// Sends a permission request to the client, sanitised for display as events are.

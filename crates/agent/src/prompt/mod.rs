@@ -12,7 +12,8 @@ pub(crate) mod skills;
 pub(crate) use crate::text::tag::within;
 pub use environment::announced_mode;
 pub(crate) use environment::{Place, facts};
-pub(crate) use instructions::Instructions;
+pub use instructions::UserInstructions;
+pub(crate) use instructions::{Instructions, Places};
 pub(crate) use profile::{Profile, profile};
 pub use read_ahead::ShownProject;
 pub(crate) use read_ahead::read_ahead;
@@ -24,6 +25,7 @@ use crate::{
     limits::LOOK_AROUND_WAIT,
     policy,
 };
+use std::collections::BTreeSet;
 use system::{AbsPath, FoundRules, System};
 
 /// A snapshot of the project around a session's directory, taken when a turn begins.
@@ -32,11 +34,20 @@ pub(crate) struct ProjectSnapshot {
     /// What git has checked out; empty if unknown.
     pub(crate) git: String,
     pub(crate) instructions: Instructions,
+    /// The folders below the session's directory whose instructions are among them.
+    pub(crate) below: BTreeSet<AbsPath>,
 }
 
 /// Takes the snapshot of a session's directory. It reads from disk: the user has not asked for
-/// these files, so editors receive no requests for them. Gives up after a timeout.
-pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRules) -> ProjectSnapshot {
+/// these files, so editors receive no requests for them. Gives up after a timeout. `below` are the
+/// folders with files that the session works on.
+pub(crate) async fn survey(
+    system: &dyn System,
+    cwd: &AbsPath,
+    below: BTreeSet<AbsPath>,
+    user: &UserInstructions,
+    rules: &FoundRules,
+) -> ProjectSnapshot {
     let look = async {
         let repository = repository(system, cwd, &rules.secrets.writable.shared).await;
         let git = match &repository {
@@ -44,13 +55,16 @@ pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRule
             None => "no repository".to_owned(),
         };
         let root = repository.as_ref().unwrap_or(cwd);
-        ProjectSnapshot { git, instructions: instructions::read(system, root, cwd, rules).await }
+        let places = Places { root, cwd, below: &below, user };
+        let instructions = instructions::read(system, &places, rules).await;
+        ProjectSnapshot { git, instructions, below: BTreeSet::new() }
     };
-    tokio::time::timeout(LOOK_AROUND_WAIT, look).await.unwrap_or_else(|_| {
+    let snapshot = tokio::time::timeout(LOOK_AROUND_WAIT, look).await.unwrap_or_else(|_| {
         let why = format!("not read: it took longer than {} s", LOOK_AROUND_WAIT.as_secs());
         let instructions = Instructions { unused: vec![("AGENTS.md".to_owned(), why)], ..Default::default() };
-        ProjectSnapshot { git: String::new(), instructions }
-    })
+        ProjectSnapshot { git: String::new(), instructions, below: BTreeSet::new() }
+    });
+    ProjectSnapshot { below, ..snapshot }
 }
 
 /// Returns what git has checked out, for a model.

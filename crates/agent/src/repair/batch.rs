@@ -9,6 +9,10 @@ pub(crate) struct BatchedReads(pub(crate) Vec<Box<dyn AnyCall>>);
 
 #[async_trait]
 impl AnyCall for BatchedReads {
+    fn paths(&mut self) -> Vec<&mut String> {
+        self.0.iter_mut().flat_map(|call| call.paths()).collect()
+    }
+
     fn describe(&self, cwd: &AbsPath) -> Description {
         let mut descriptions = self.0.iter().map(|call| call.describe(cwd));
         let mut all = descriptions.next().expect("several are at least one");

@@ -16,7 +16,7 @@ use crate::{
     SessionStore, StoreError, Surface, TakenOver, ToolProviders,
     checkpoint::Timeline,
     client::display,
-    client::pages::EventPages,
+    client::pages::{EventForm, EventPages},
     event::prefix::SharedPrefixes,
     files::editor::EditorFiles,
     history::death,
@@ -478,7 +478,7 @@ impl Runtime {
 
     /// Returns a session's stored events up to number `until`, sanitised for display, in pages.
     pub fn shown_events(&self, id: &SessionId, until: u64) -> EventPages {
-        EventPages::new(self.store.clone(), id.clone(), 0, until)
+        EventPages::new(self.store.clone(), id.clone(), 0, until, EventForm::Shown)
     }
 
     /// Like [`Runtime::shown_events`], from the beginning of the turn that event number `after`
@@ -494,7 +494,7 @@ impl Runtime {
         until: u64,
     ) -> Result<EventPages, StoreError> {
         let from = before_turn(self.store.as_ref(), id, after).await?;
-        Ok(EventPages::new(self.store.clone(), id.clone(), from, until))
+        Ok(EventPages::new(self.store.clone(), id.clone(), from, until, EventForm::Shown))
     }
 
     /// Returns a page of a session's stored events after number `after`, sanitised for display, and
@@ -522,7 +522,16 @@ impl Runtime {
         id: &SessionId,
         each: &mut (dyn FnMut(&SessionEvent) + Send),
     ) -> Result<(), StoreError> {
-        self.replay_numbered(id, &mut |_, event| each(event)).await
+        self.replay_numbered(id, EventForm::Shown, &mut |_, event| each(event)).await
+    }
+
+    /// Like [`Runtime::replay`], with the events as they were recorded, for output that is data.
+    pub async fn replay_written(
+        &self,
+        id: &SessionId,
+        each: &mut (dyn FnMut(&SessionEvent) + Send),
+    ) -> Result<(), StoreError> {
+        self.replay_numbered(id, EventForm::Written, &mut |_, event| each(event)).await
     }
 
     /// Replays a session's events with their numbers. An answer whose process has ended is shown as
@@ -530,9 +539,10 @@ impl Runtime {
     async fn replay_numbered(
         &self,
         id: &SessionId,
+        form: EventForm,
         each: &mut (dyn FnMut(u64, &SessionEvent) + Send),
     ) -> Result<(), StoreError> {
-        let mut pages = self.shown_events(id, u64::MAX);
+        let mut pages = EventPages::new(self.store.clone(), id.clone(), 0, u64::MAX, form);
         let mut unfinished = None;
         loop {
             let page = pages.next_numbered().await?;
@@ -554,7 +564,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Like [`Runtime::replay`], with the time at which each event was stored, in milliseconds
+    /// Like [`Runtime::replay_written`], with the time at which each event was stored, in milliseconds
     /// since the epoch; 0 if the store does not keep it.
     pub async fn replay_timed(
         &self,
@@ -562,7 +572,7 @@ impl Runtime {
         each: &mut (dyn FnMut(i64, &SessionEvent) + Send),
     ) -> Result<(), StoreError> {
         let times: HashMap<u64, i64> = self.store.event_times(id).await?.into_iter().collect();
-        self.replay_numbered(id, &mut |number, event| {
+        self.replay_numbered(id, EventForm::Written, &mut |number, event| {
             each(times.get(&number).copied().unwrap_or_default(), event);
         })
         .await

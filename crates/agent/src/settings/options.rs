@@ -2,6 +2,7 @@
 
 use crate::{
     Hooks, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, SandboxOptions, ToolProviders,
+    UserInstructions,
 };
 use system::AbsPath;
 
@@ -36,6 +37,8 @@ pub struct PromptOptions {
     pub answer_schema: Option<serde_json::Value>,
     /// Text added to the system prompt.
     pub append_system_prompt: Option<String>,
+    /// The user's own instructions.
+    pub user_instructions: UserInstructions,
     /// How sessions use memories.
     pub memories: MemoryOptions,
 }

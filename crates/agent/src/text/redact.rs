@@ -64,6 +64,22 @@ impl Redactor {
         self.redact(&sanitise(text))
     }
 
+    /// Returns a text as data: each line without a secret is unchanged, and the others are as in
+    /// [`Redactor::shown`].
+    pub fn written(&self, text: &str) -> String {
+        let (plain, redacted) = (sanitise(text), self.shown(text));
+        if plain == redacted {
+            return text.to_owned();
+        }
+        // A private key spans several lines, so lines are compared only if their number is the same.
+        if redacted.matches('\n').count() != text.matches('\n').count() {
+            return redacted;
+        }
+        let lines = text.split('\n').zip(plain.split('\n').zip(redacted.split('\n')));
+        let lines = lines.map(|(line, (plain, redacted))| if plain == redacted { line } else { redacted });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// Renders a value as one line of JSON for display: secrets are removed, and characters that
     /// would repaint or hide are written as JSON escapes. Secrets are searched before the text is
     /// encoded, because an escape would join the characters next to it.
@@ -125,6 +141,8 @@ mod tests {
             }
         }
         assert_eq!(redactor.shown(&format!("sk-0123\u{200b}456789abcdefghijkl {key}")), "[secret] [secret]");
+        let two = format!("a\u{200b}b\nsk-0123\u{200b}456789abcdefghijkl {key}\u{200b}c\n");
+        assert_eq!(redactor.written(&two), "a\u{200b}b\n[secret] [secret]\n");
     }
 
     #[test]

@@ -5,11 +5,14 @@
 //! is sanitised here; what the model reads is not changed.
 
 use crate::limits::SGR_BYTES;
+use std::collections::VecDeque;
+use unicode_properties::{GeneralCategoryGroup, UnicodeEmoji as _, UnicodeGeneralCategory as _};
 
 /// Removes escape sequences from a stream of chunks; a sequence may be split between chunks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sanitiser {
     scanner: Scanner,
+    joins: Joins,
 }
 
 /// Separates the text of a stream from its escape sequences. A sequence may be split between
@@ -65,10 +68,8 @@ impl Sanitiser {
     pub fn push(&mut self, piece: &str) -> String {
         let mut out = String::with_capacity(piece.len());
         for c in piece.chars() {
-            if let Some(Seen::Text(c)) = self.scanner.next(c)
-                && is_shown(c)
-            {
-                out.push(c);
+            if let Some(Seen::Text(c)) = self.scanner.next(c) {
+                self.joins.push(c, &mut out);
             }
         }
         out
@@ -177,7 +178,7 @@ pub fn one_line(text: &str) -> String {
     };
     // Unlike `sanitise`, this removes no sequences: a command is shown with all it contains,
     // escaped.
-    for c in text.chars() {
+    for (c, is_shown) in judged(text) {
         if c == ' ' {
             spaces += 1;
             continue;
@@ -186,7 +187,7 @@ pub fn one_line(text: &str) -> String {
         match c {
             '\n' => out.push('⏎'),
             '\t' => out.push('⇥'),
-            c if is_shown(c) => out.push(c),
+            c if is_shown => out.push(c),
             c => out.extend(c.escape_unicode()),
         }
     }
@@ -215,8 +216,8 @@ pub fn escaped(text: &str) -> String {
 /// Escapes characters that would repaint or hide, and changes nothing else.
 pub(crate) fn escape_only(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match is_shown(c) {
+    for (c, is_shown) in judged(text) {
+        match is_shown {
             true => out.push(c),
             false => out.extend(c.escape_unicode()),
         }
@@ -239,6 +240,17 @@ pub fn escaped_json(json: &str) -> String {
     out
 }
 
+/// Returns the characters of a text, each with whether it is shown as it is.
+fn judged(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut kept = String::new();
+    let mut joins = Joins::default();
+    text.chars().for_each(|c| joins.push(c, &mut kept));
+    let mut kept: VecDeque<char> = kept.chars().collect();
+    // What is kept is a part of the text, in its order. A joiner that was dropped can stand before
+    // one that was kept only if they are equal.
+    text.chars().map(move |c| (c, kept.pop_front_if(|next| *next == c).is_some()))
+}
+
 /// Returns whether a byte is harmless by itself: printable ASCII, a line feed or a tab.
 pub(crate) fn is_plain(byte: u8) -> bool {
     byte == b'\n' || byte == b'\t' || (b' '..0x7f).contains(&byte)
@@ -254,6 +266,104 @@ fn is_shown(c: char) -> bool {
         '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => false,
         _ => true,
     }
+}
+
+/// Keeps the invisible characters that change how the characters beside them look, where they do,
+/// and drops all others: joiners inside words and emoji, and the tags of a flag. Source: UAX #31,
+/// section 2.3, and UTS #51, section 1.4.9.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Joins {
+    /// The last character that was kept.
+    before: Option<char>,
+    /// Characters that are kept if the next one shows that they join something.
+    held: String,
+}
+
+/// Joins characters: the zero-width joiner.
+const ZWJ: char = '\u{200d}';
+/// Keeps characters apart: the zero-width non-joiner.
+const ZWNJ: char = '\u{200c}';
+/// The flag that tags follow.
+const FLAG: char = '\u{1f3f4}';
+/// The tag that ends the others.
+const LAST_TAG: char = '\u{e007f}';
+/// Maximum number of tags of a flag, without the last.
+const TAGS: usize = 6;
+
+impl Joins {
+    /// Takes the next character of a text, and adds what is kept to `out`.
+    fn push(&mut self, c: char, out: &mut String) {
+        let is_joiner = matches!(c, ZWJ | ZWNJ);
+        if is_joiner && self.held.is_empty() && self.before.is_some_and(|before| begins(before, c)) {
+            self.held.push(c);
+            return;
+        }
+        if self.before == Some(FLAG) && !self.held.starts_with([ZWJ, ZWNJ]) {
+            if is_tag(c) && self.held.chars().count() < TAGS {
+                self.held.push(c);
+                return;
+            }
+            if c == LAST_TAG && !self.held.is_empty() {
+                self.held.push(c);
+                self.before = Some(c);
+                out.push_str(&std::mem::take(&mut self.held));
+                return;
+            }
+        }
+        let held = std::mem::take(&mut self.held);
+        if !is_shown(c) {
+            return;
+        }
+        if let (Some(before), Some(joiner @ (ZWJ | ZWNJ))) = (self.before, held.chars().next())
+            && joins(before, joiner, c)
+        {
+            out.push(joiner);
+        }
+        out.push(c);
+        self.before = Some(c);
+    }
+}
+
+/// Returns whether a joiner after this character may join something.
+fn begins(before: char, joiner: char) -> bool {
+    is_joined(before) || (joiner == ZWJ && ends_emoji(before))
+}
+
+fn joins(before: char, joiner: char, after: char) -> bool {
+    (is_joined(before) && is_joined(after))
+        || (joiner == ZWJ && ends_emoji(before) && after.is_emoji_char() && !after.is_ascii())
+}
+
+/// Returns whether a character can be the last one before the joiner of an emoji: an emoji, a skin
+/// tone, or the selector of the coloured form.
+fn ends_emoji(c: char) -> bool {
+    c == '\u{fe0f}' || (c.is_emoji_char() && !c.is_ascii())
+}
+
+fn is_tag(c: char) -> bool {
+    matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}')
+}
+
+/// Returns whether a character is a letter or a mark of a script whose letters change their form
+/// beside a joiner.
+fn is_joined(c: char) -> bool {
+    let is_of_script = matches!(c,
+        // Arabic, Syriac, Thaana, N'Ko, Mandaic.
+        '\u{600}'..='\u{8ff}'
+        // The scripts of India, and those of Sri Lanka, Tibet, Myanmar.
+        | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}'
+        // Khmer, Mongolian.
+        | '\u{1780}'..='\u{18af}'
+        // Balinese, Sundanese, Batak, Lepcha.
+        | '\u{1b00}'..='\u{1c4f}'
+        // Saurashtra, Javanese, Cham, Meetei Mayek.
+        | '\u{a880}'..='\u{abff}'
+        // Forms of Arabic letters.
+        | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}'
+        // Further scripts of India and of Central Asia.
+        | '\u{10a00}'..='\u{11fff}' | '\u{1e900}'..='\u{1e95f}');
+    is_of_script
+        && matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Mark)
 }
 
 #[cfg(test)]
@@ -281,6 +391,22 @@ mod tests {
             ("tags\u{e0041}\u{e0042}", "tags"),
             ("\u{1b}]never ended\nthe next line", "\nthe next line"),
             ("é 漢 🙂", "é 漢 🙂"),
+            // Joiners inside words and emoji stay.
+            ("می\u{200c}خواهم", "می\u{200c}خواهم"),
+            ("क्\u{200d}ष", "क्\u{200d}ष"),
+            ("👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥", "👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥"),
+            ("👩🏽\u{200d}🚀", "👩🏽\u{200d}🚀"),
+            (
+                "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}!",
+                "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}!",
+            ),
+            // Elsewhere they hide.
+            ("rm\u{200d}x a\u{200c}b", "rmx ab"),
+            ("می\u{200c} خواهم\u{200c}", "می خواهم"),
+            ("م\u{200c}\u{200c}خ", "مخ"),
+            ("1\u{200d}2 👩\u{200d}a", "12 👩a"),
+            ("🏴\u{e0067}\u{e0062}x", "🏴x"),
+            ("🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e0067}\u{e0067}\u{e007f}", "🏴"),
         ] {
             assert_eq!(sanitise(given), expected, "{given:?}");
         }
@@ -292,6 +418,7 @@ mod tests {
         assert_eq!(one_line(&format!("ls{}; rm x", " ".repeat(300))), "ls ⟨300 spaces⟩ ; rm x");
         assert_eq!(one_line("echo \u{1b}[8mx\u{202e}"), "echo \\u{1b}[8mx\\u{202e}");
         assert_eq!(one_line("a  b"), "a  b");
+        assert_eq!(one_line("می\u{200c}خ a\u{200c}b"), "می\u{200c}خ a\\u{200c}b");
     }
 
     #[test]
@@ -311,7 +438,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_cut_anywhere_changes_nothing(
-            text in "[ab\\n\u{7}\u{1b}\u{9b}\u{9c}\u{9d}\\[\\]P;0m\\\\\u{202e}é]{0,40}",
+            text in "[ab\\n\u{7}\u{1b}\u{9b}\u{9c}\u{9d}\\[\\]P;0m\\\\\u{202e}é\u{200c}\u{200d}می👩💻]{0,40}",
             at in 0usize..40,
         ) {
             let cut = text.char_indices().map(|(index, _)| index).nth(at).unwrap_or(text.len());

@@ -37,6 +37,12 @@ pub trait Tool: DeserializeOwned + Send + Sync + 'static {
     /// Returns the JSON Schema of the arguments, which must be of type `object`.
     fn parameters() -> Value;
 
+    /// Returns the paths among the arguments, as the model wrote them. One that names no file may be
+    /// replaced by the spelling of the disk, before the gate decides.
+    fn paths(&mut self) -> Vec<&mut String> {
+        Vec::new()
+    }
+
     /// Returns the description of the call that users see before it runs.
     fn describe(&self, cwd: &AbsPath) -> Description;
 
@@ -250,6 +256,9 @@ pub trait AnyTool: Send + Sync {
 #[async_trait]
 #[expect(missing_docs, reason = "each is the method of `Tool` with the same name")]
 pub trait AnyCall: Send + Sync {
+    fn paths(&mut self) -> Vec<&mut String> {
+        Vec::new()
+    }
     fn describe(&self, cwd: &AbsPath) -> Description;
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access>;
     async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError>;
@@ -258,6 +267,10 @@ pub trait AnyCall: Send + Sync {
 
 #[async_trait]
 impl<T: Tool> AnyCall for T {
+    fn paths(&mut self) -> Vec<&mut String> {
+        Tool::paths(self)
+    }
+
     fn describe(&self, cwd: &AbsPath) -> Description {
         Tool::describe(self, cwd)
     }

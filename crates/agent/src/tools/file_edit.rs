@@ -89,6 +89,10 @@ impl Tool for FileEdit {
         })
     }
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        vec![self.path.text()]
+    }
+
     fn describe(&self, cwd: &AbsPath) -> Description {
         Description {
             title: format!("Edit {}", path::shown(&self.path.at(cwd), cwd)),

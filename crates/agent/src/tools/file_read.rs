@@ -48,6 +48,10 @@ impl Tool for FileRead {
         })
     }
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        vec![self.path.text()]
+    }
+
     fn describe(&self, cwd: &AbsPath) -> Description {
         let line = self.offset.filter(|offset| *offset >= 0).map(|offset| from_start(Some(offset)));
         Description {
@@ -219,11 +223,26 @@ fn from_start(offset: Option<i64>) -> usize {
 /// Returns the error `File not found: p`, with similar names from the same directory.
 pub(super) async fn not_found(cx: &ToolContext, given: &GivenPath, path: &AbsPath) -> ToolError {
     let mut text = format!("File not found: {given}");
-    let names = near_names(cx, path).await;
+    let mut names = without_first_folders(cx, path).await;
+    names.extend(near_names(cx, path).await);
     if !names.is_empty() {
         let _ = write!(text, "\nDid you mean: {}?", names.join(", "));
     }
     ToolError::message(text)
+}
+
+/// Returns the file that is meant if the path has folders at its beginning that are not there, such
+/// as `src/a.py` for `a.py`, or the name of the project.
+async fn without_first_folders(cx: &ToolContext, path: &AbsPath) -> Vec<String> {
+    let mut rest = path.relative_to(&cx.cwd).unwrap_or_default();
+    while let Some((_, shorter)) = rest.split_once('/') {
+        rest = shorter;
+        let found = cx.system.metadata(&cx.cwd.join(rest)).await;
+        if found.is_ok_and(|found| found.kind == FileKind::File) {
+            return vec![rest.to_owned()];
+        }
+    }
+    Vec::new()
 }
 
 async fn near_names(cx: &ToolContext, path: &AbsPath) -> Vec<String> {

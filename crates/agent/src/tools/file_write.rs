@@ -41,6 +41,10 @@ impl Tool for FileWrite {
         })
     }
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        vec![self.path.text()]
+    }
+
     fn describe(&self, cwd: &AbsPath) -> Description {
         Description {
             title: format!("Write {}", path::shown(&self.path.at(cwd), cwd)),

@@ -22,6 +22,7 @@ mod path;
 mod read_back;
 mod recall;
 mod replacements;
+pub(crate) mod respell;
 mod search;
 mod sessions;
 mod shell;

@@ -16,6 +16,11 @@ impl GivenPath {
         cwd.join(&self.0)
     }
 
+    /// Returns the text, to replace it.
+    pub(super) fn text(&mut self) -> &mut String {
+        &mut self.0
+    }
+
     /// Returns the path without git's prefix `a/` or `b/` for the sides of a diff; `None` if it has
     /// none.
     pub(super) fn without_git_prefix(&self) -> Option<Self> {

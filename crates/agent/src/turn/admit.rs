@@ -170,7 +170,7 @@ impl Turn<'_> {
     async fn attach_links(&self, content: Vec<Content>, state: &SessionState) -> Vec<Content> {
         let system = self.session.system().as_ref();
         let open = |path: &_, canonical: &_| self.session.gate().attaching(state, path, canonical);
-        let content = attachments::expand(content, system, &open).await;
+        let content = attachments::expand(content, self.session.cwd(), system, &open).await;
         for path in attachments::files(&content) {
             // Searches take this file's content from the editor, as far as the tools may read it.
             let canonical = system.resolve(&path).await;

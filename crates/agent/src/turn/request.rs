@@ -7,26 +7,30 @@ use crate::{
     SessionEvent, SessionState, Severity, ToolSpec, ToolSpecs,
     event::prefix::Known,
     history::conversation::{Conversation, GOAL_FACT, TASKS_FACT},
-    limits::{INSTRUCTIONS_FILE_BYTES, MEMORIES_WAIT, SKILLS_SECTION_BYTES},
+    limits::{INSTRUCTIONS_FILE_BYTES, INSTRUCTIONS_FOLDERS, MEMORIES_WAIT, SKILLS_SECTION_BYTES},
     prompt::briefing::{self, Fact, instruction_files},
     prompt::{self, Profile},
     session::Session,
     sources::{Offer, SourceNotice},
     task,
 };
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
+use system::AbsPath;
 
 impl Turn<'_> {
     /// Collects the current tools of the sources, and takes a snapshot of the project at the start
     /// of a turn and of each step towards a goal. Returns notices about the sources.
     pub(super) async fn gather(&mut self, begins: bool) -> Vec<SourceNotice> {
         let sources = self.session.toolbox().sources().clone();
+        let below = self.folders_below();
         let around = async {
-            if !begins {
+            if !begins && below == self.snapshot.below {
                 return None;
             }
             let rules = self.session.gate().found(INSTRUCTIONS_FILE_BYTES);
-            Some(prompt::survey(self.session.system().as_ref(), self.session.cwd(), &rules).await)
+            let user = &self.session.settings().prompt.user_instructions;
+            let (system, cwd) = (self.session.system().as_ref(), self.session.cwd());
+            Some(prompt::survey(system, cwd, below, user, &rules).await)
         };
         let (Offer { tools, notices, skills }, around) = futures::join!(sources.offer(), around);
         self.session.toolbox_mut().take_offer(tools);
@@ -35,6 +39,16 @@ impl Turn<'_> {
             self.snapshot = around;
         }
         notices
+    }
+
+    /// Returns the folders below the session's directory with files that the session works on.
+    fn folders_below(&self) -> BTreeSet<AbsPath> {
+        let conversation = self.session.conversation();
+        let cwd = self.session.cwd();
+        let folders = conversation.files().filter(|file| file.starts_with(cwd)).flat_map(|file| {
+            std::iter::successors(file.parent(), AbsPath::parent).take_while(|folder| folder != cwd)
+        });
+        folders.take(INSTRUCTIONS_FOLDERS).collect()
     }
 
     /// Returns a request to a model without the conversation.

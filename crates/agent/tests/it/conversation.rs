@@ -199,3 +199,17 @@ async fn an_empty_prompt_is_an_error_and_starts_no_turn() {
     assert!(matches!(stage.prompt(" \n").await, Err(TurnError::BadPrompt(_))));
     assert!(stage.stored().await.is_empty());
 }
+
+#[tokio::test]
+async fn a_name_in_another_composition_is_the_same_file() {
+    let script = vec![
+        Reply::calls(&[("file_read", json!({ "path": "caf\u{e9}.txt" }))]),
+        Reply::calls(&[("file_write", json!({ "path": "\"caf\u{e9}.txt\"", "content": "new\n" }))]),
+        Reply::text("Done."),
+    ];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    stage.system.add_file("/w/cafe\u{301}.txt", "old\n");
+    stage.prompt("go").await.unwrap();
+    assert_eq!(stage.system.text_of("/w/cafe\u{301}.txt").as_deref(), Some("new\n"), "{:?}", stage.results());
+    assert_eq!(stage.system.text_of("/w/caf\u{e9}.txt"), None);
+}

@@ -7,6 +7,7 @@ use agent::{
     Content, CreateSession, Runtime, RuntimeOptions, SessionEvent, SessionHandle, StoreError, Surface,
     TurnError,
 };
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::sync::{Arc, Mutex};
 use system::{AbsPath, FakeSystem};
 
@@ -87,30 +88,32 @@ impl Many {
 
     /// Runs a turn; returns the number of store operations and the number of messages sent to the
     /// model.
-    async fn turn(&self, session: &SessionHandle, content: Content) -> (usize, usize) {
+    async fn turn(&self, session: &SessionHandle, content: Vec<Content>) -> (usize, usize) {
         let counted = Plan::none();
         *self.store.victim.lock().unwrap() = Some((Some(session.id().clone()), counted.clone()));
-        session.prompt(vec![content]).await.unwrap();
+        session.prompt(content).await.unwrap();
         (counted.count(), self.model.requests().last().unwrap().messages.len())
     }
 }
 
 #[tokio::test]
 async fn the_conversation_of_a_session_that_was_idle_longest_is_dropped_and_read_again() {
-    let image = || Content::Image { mime_type: "image/png".to_owned(), data: "A".repeat(20 << 20) };
+    let image = [b"\x89PNG\r\n\x1a\n".as_slice(), &vec![0; 3_700_000], b"\0\0\0\0IEND\xaeB`\x82"].concat();
+    let image = Content::Image { mime_type: "image/png".to_owned(), data: STANDARD.encode(image) };
+    let large = || vec![image.clone(); 4];
     let many = Many::new(6);
     let (first, second, third) = (many.session().await, many.session().await, many.session().await);
-    let warm = many.turn(&first, image()).await.0;
-    assert_eq!(many.turn(&second, image()).await, (warm, 1));
-    assert_eq!(many.turn(&third, Content::text("small")).await, (warm, 1));
+    let warm = many.turn(&first, large()).await.0;
+    assert_eq!(many.turn(&second, large()).await, (warm, 1));
+    assert_eq!(many.turn(&third, vec![Content::text("small")]).await, (warm, 1));
     // The two large conversations exceed the memory limit for idle sessions; the one that was idle
     // longest was dropped.
-    let (asked, sent) = many.turn(&first, Content::text("and?")).await;
+    let (asked, sent) = many.turn(&first, vec![Content::text("and?")]).await;
     assert!(asked > warm && sent == 3, "the log is read again: {asked} {warm} {sent}");
     assert_eq!(
-        many.turn(&first, Content::text("and now?")).await,
+        many.turn(&first, vec![Content::text("and now?")]).await,
         (warm - 1, 5),
         "what is in use is not read again, and how requests begin is stored once"
     );
-    assert_eq!(many.turn(&third, Content::text("more")).await, (warm - 1, 3));
+    assert_eq!(many.turn(&third, vec![Content::text("more")]).await, (warm - 1, 3));
 }

@@ -9,3 +9,7 @@ mod mentions;
 mod offers;
 mod serving;
 mod test_session;
+
+/// An image of one pixel, in base64.
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

@@ -213,7 +213,7 @@ async fn sampled(
 fn question() -> Value {
     let message =
         |role: &str, text: &str| json!({ "role": role, "content": { "type": "text", "text": text } });
-    let image = json!({ "type": "image", "mimeType": "image/png", "data": "AAAA" });
+    let image = json!({ "type": "image", "mimeType": "image/png", "data": crate::PNG });
     json!({
         "systemPrompt": "Be brief.\u{1b}[2J",
         "messages": [

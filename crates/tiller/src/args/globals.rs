@@ -1,7 +1,8 @@
 //! The flags that every command has.
 
+use super::Cli;
 use crate::answer::{ColourWhen, Wishes};
-use clap::Args;
+use clap::{Args, CommandFactory as _};
 use std::path::PathBuf;
 
 /// The global flags.
@@ -46,6 +47,8 @@ impl Globals {
 pub(crate) fn wishes(arguments: impl Iterator<Item = String>) -> Wishes {
     let mut wishes = Wishes::default();
     let mut arguments = arguments.skip(1).take_while(|given| given != "--").peekable();
+    let is_command = |given: &String| Cli::command().find_subcommand(given).is_some();
+    let is_run = !arguments.peek().is_some_and(is_command);
     while let Some(given) = arguments.next() {
         let colour = match given.strip_prefix("--color") {
             Some("") => arguments.peek().cloned(),
@@ -54,7 +57,7 @@ pub(crate) fn wishes(arguments: impl Iterator<Item = String>) -> Wishes {
         };
         match (given.as_str(), colour.as_deref()) {
             ("--json", _) => wishes.json = true,
-            (given, _) if output_format(given, arguments.peek()).is_some_and(is_json) => {
+            (given, _) if is_run && output_format(given, arguments.peek()).is_some_and(is_json) => {
                 wishes.json = true;
             }
             ("--jsonl", _) => wishes.lines = true,

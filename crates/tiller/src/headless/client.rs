@@ -37,10 +37,15 @@ impl HeadlessClient {
 #[async_trait]
 impl Client for HeadlessClient {
     fn notify(&self, event: &SessionEvent) {
+        self.notify_written(event, event);
+    }
+
+    fn notify_written(&self, written: &SessionEvent, shown: &SessionEvent) {
         if let Some(progress) = &self.progress {
-            progress.event(event);
+            progress.event(shown);
         }
-        with(&self.output, |output| output.event(event));
+        // The writer removes what a terminal must not get.
+        with(&self.output, |output| output.event(written));
     }
 
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {

@@ -12,7 +12,9 @@ use crate::{
     opening::{Opening, OpeningError},
     options::Options,
     providers,
+    redacting_writer::RedactingWriter,
     secrets::Values,
+    sessions::transfer,
     settings::Settings,
     settings_commands::SettingsContext,
     setup::{self, FirstSetup},
@@ -195,12 +197,17 @@ impl Host for TerminalHost {
         images::recognised(&bytes).map_err(unsent)
     }
 
-    async fn export(&self, path: &str, text: &str) -> Result<String, String> {
+    async fn export(&self, session: &SessionId, path: &str) -> Result<String, String> {
         let path = self.path(path)?;
         if self.system.metadata(&path).await.is_ok() {
             return Err(format!("{path} exists already; choose another name"));
         }
-        self.system.write(&path, text.as_bytes()).await.map_err(|error| error.to_string())?;
+        let mut text = Vec::new();
+        let mut out = RedactingWriter::data(&mut text, self.environment.redactor().clone());
+        let written = transfer::as_markdown(&self.runtime, session, &mut out).await;
+        drop(out);
+        written.map_err(|error| self.shown(&error))?;
+        self.system.write(&path, &text).await.map_err(|error| error.to_string())?;
         Ok(path.to_string())
     }
 

@@ -117,7 +117,7 @@ pub(crate) async fn run(
             if console.is_json() {
                 return print(console, Page { items: found, next: None }, all);
             }
-            let mut stdout = RedactingWriter::new(streams::stdout(), environment.redactor().clone());
+            let mut stdout = RedactingWriter::data(screen::stdout(), environment.redactor().clone());
             transfer::export(&found, &mut stdout)?;
             Ok(Exit::Ok)
         }

@@ -96,7 +96,7 @@ impl Users {
         let user = self.of(&principal, source).await?;
         let mut text = Vec::new();
         let redactor = self.place.environment.redactor().clone();
-        transfer::as_markdown(user.runtime(), session, &mut RedactingWriter::new(&mut text, redactor))
+        transfer::as_markdown(user.runtime(), session, &mut RedactingWriter::data(&mut text, redactor))
             .await?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }

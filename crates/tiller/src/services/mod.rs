@@ -178,7 +178,7 @@ impl NativeServices for Services {
     async fn export(&self, session: &SessionId, format: &str) -> Result<String, ServiceError> {
         let mut text = Vec::new();
         {
-            let mut out = RedactingWriter::new(&mut text, self.environment.redactor().clone());
+            let mut out = RedactingWriter::data(&mut text, self.environment.redactor().clone());
             let exported = match format {
                 "markdown" => transfer::as_markdown(&self.runtime, session, &mut out).await,
                 _ => transfer::as_json(&self.runtime, session, self.environment.redactor(), &mut out).await,

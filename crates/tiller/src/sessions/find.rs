@@ -9,7 +9,7 @@ use anyhow::Result;
 use system::{AbsPath, LocalSystem};
 
 /// The shortest part of an id that is looked up, in characters.
-const LEAST: usize = 4;
+const LEAST: usize = 8;
 /// How many ids an error lists.
 const SHOWN: usize = 5;
 

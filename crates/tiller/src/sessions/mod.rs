@@ -49,7 +49,7 @@ pub(crate) async fn run(
     redactor: &Redactor,
     command: SessionsCommand,
 ) -> Result<Exit> {
-    let mut stdout = RedactingWriter::new(crate::streams::stdout(), redactor.clone());
+    let mut stdout = RedactingWriter::data(crate::screen::stdout(), redactor.clone());
     let resolve = async |id: &str| -> Result<SessionId> {
         let id = resolve_session_id(runtime, id, base).await?;
         // An id without a session is most likely a typing mistake, so it is an error.

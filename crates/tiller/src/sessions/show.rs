@@ -86,14 +86,13 @@ pub(super) async fn as_text(
     id: &SessionId,
     out: &mut (impl Write + Send),
 ) -> Result<Exit> {
-    runtime
-        .replay(id, &mut |event| {
-            if let Some(text) = event_text(event) {
-                // A closed stdout is not an error: the reader has taken as much as it wanted.
-                let _ = writeln!(out, "{text}");
-            }
-        })
-        .await?;
+    let mut print = |event: &SessionEvent| {
+        if let Some(text) = event_text(event) {
+            // A closed stdout is not an error: the reader has taken as much as it wanted.
+            let _ = writeln!(out, "{text}");
+        }
+    };
+    runtime.replay_written(id, &mut print).await?;
     Ok(Exit::Ok)
 }
 

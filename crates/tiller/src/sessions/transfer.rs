@@ -92,7 +92,7 @@ pub(crate) async fn as_markdown(
     )?;
     let mut failed = None;
     runtime
-        .replay(id, &mut |event| {
+        .replay_written(id, &mut |event| {
             if let (None, Some(text)) = (&failed, section(event)) {
                 failed = writeln!(out, "\n{text}").err();
             }

@@ -8,7 +8,7 @@ use crate::{
 };
 use agent::{
     Hook, HookOrigin, Hooks, PermissionOptions, PromptOptions, RuntimeOptions, SandboxOptions, SessionStart,
-    ToolProviders,
+    ToolProviders, UserInstructions,
 };
 use std::{
     collections::BTreeMap,
@@ -37,6 +37,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
             system_prompt: options.session.prompt.system_prompt.clone(),
             answer_schema: options.session.prompt.answer_schema.clone(),
             append_system_prompt: options.session.prompt.append_system_prompt.clone(),
+            user_instructions: user_instructions(&options.directories),
             memories: options.session.prompt.memories.clone().into(),
         },
         permissions: PermissionOptions {
@@ -51,6 +52,22 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
         tool_providers: ToolProviders::default(),
         limits: options.session.limits.clone(),
         calls_as_text: options.session.calls_as_text,
+    }
+}
+
+/// Returns the user's own instruction files: ours, and those of other agents. A server's user has
+/// only ours, since the home directory is the server's.
+fn user_instructions(directories: &options::Directories) -> UserInstructions {
+    let ours = directories.config.join("AGENTS.md");
+    match directories.folder {
+        Some(_) => UserInstructions { files: vec![ours], home: None },
+        None => {
+            let of_others = [".claude/CLAUDE.md", ".codex/AGENTS.md"].map(|file| directories.home.join(file));
+            UserInstructions {
+                files: [ours].into_iter().chain(of_others).collect(),
+                home: Some(directories.home.clone()),
+            }
+        }
     }
 }
 

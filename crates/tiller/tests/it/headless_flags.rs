@@ -103,7 +103,7 @@ fn the_system_prompt_is_replaced_and_an_image_follows_the_prompt() {
     assert!(system.contains("You are a pirate.") && !system.contains("coding agent"), "{system}");
     assert!(bodies[0]["messages"].to_string().contains("data:image/png;base64,"), "{bodies:?}");
     let (output, _) = with_server(&[], &["-p", "look", "--image", "system.txt"]);
-    assert!(object(&output)["error"].as_str().unwrap().contains("no PNG"));
+    assert!(object(&output)["error"].as_str().unwrap().contains("not a PNG"));
 }
 
 #[test]
@@ -218,4 +218,79 @@ fn nothing_to_do_is_answered_with_what_can_be_done() {
         json!(["tiller -p PROMPT", "tiller acp", "tiller setup"]),
         "{failed}"
     );
+}
+
+#[test]
+fn what_is_printed_to_a_pipe_is_what_the_model_wrote() {
+    let written = "👩\u{200d}💻 می\u{200c}خواهم\u{200c} a\u{200b}b\u{202e}c";
+    let server = ModelServer::start(vec![answer(written), answer(written)]);
+    let home = Home::new();
+    home.settings("providers.openai.wire = 'chat'");
+    let run = |args: &[&str]| {
+        let mut command = home.tiller(&[&["-m", "openai/gpt-4o"], args].concat());
+        command.env("OPENAI_API_KEY", "key").env("OPENAI_BASE_URL", &server.url).output().unwrap()
+    };
+    assert_eq!(stdout(&run(&["-p", "say"])), format!("{written}\n"));
+    let result = object(&run(&["-p", "say", "-o", "json"]));
+    assert_eq!(result["text"], written);
+    let session = result["session_id"].as_str().unwrap();
+    let shown = object(&home.run(&["sessions", "show", session, "--json"]));
+    assert!(shown["items"].as_array().unwrap().iter().any(|item| item["delta"] == written), "{shown}");
+    let document = stdout(&home.run(&["sessions", "export", session, "--format", "markdown"]));
+    assert!(document.contains(written), "{document}");
+}
+
+#[test]
+fn a_failed_run_has_what_a_successful_one_has() {
+    let (ok, _) = with_server(&["Yes."], &["-p", "say"]);
+    let (failed, _) = with_server(&[], &["-p", "say"]);
+    let (ok, failed) = (object(&ok), object(&failed));
+    for name in ok.as_object().unwrap().keys() {
+        assert!(failed.get(name).is_some(), "{name}: {failed}");
+    }
+    assert_eq!((&failed["type"], &failed["success"]), (&json!("error"), &json!(false)));
+    assert!(failed["session_id"].is_string() && failed["error"].is_string(), "{failed}");
+}
+
+#[test]
+fn each_early_failure_is_one_object() {
+    let home = Home::new();
+    for args in [
+        &["--nope"][..],
+        &["--cwd", "/absent/folder"],
+        &["--timeout", "abc"],
+        &["-m", "nobody"],
+        &["--add-dir", "absent"],
+        &["--session", "absent00"],
+        &["--config", "absent.toml"],
+        &["--allow", "bash("],
+        &["two", "prompts"],
+    ] {
+        for format in ["json", "stream-json"] {
+            for given in [vec!["-o", format], vec![&*format!("--output-format={format}")]] {
+                let output = home.run(&[&["-p", "hi"], args, &given].concat());
+                let failed = object(&output);
+                assert_eq!((&failed["success"], output.status.code()), (&json!(false), Some(1)), "{args:?}");
+                assert!(failed["error"].is_string(), "{args:?}: {failed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_in_which_each_call_was_denied_fails() {
+    let home = Home::new();
+    let denied = home.run(&["-p", "run git push", "-o", "json"]);
+    let result = object(&denied);
+    assert_eq!((&result["success"], denied.status.code()), (&json!(false), Some(1)), "{result}");
+    assert_eq!(result["stop_reason"], "end_turn");
+    let errors = result["errors"].to_string();
+    assert!(
+        errors.contains("--allow 'bash(git push)'") && errors.contains("each tool call was denied"),
+        "{errors}"
+    );
+    let refused = object(&home.run(&["-p", "/goal x --budget", "-o", "json"]));
+    assert_eq!((&refused["command"], &refused["success"]), (&json!("refused"), &json!(false)), "{refused}");
+    let done = object(&home.run(&["-p", "/usage", "-o", "json"]));
+    assert_eq!((&done["command"], &done["success"]), (&json!("done"), &json!(true)), "{done}");
 }

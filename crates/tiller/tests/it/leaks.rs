@@ -46,15 +46,18 @@ fn p12_session_output_contains_no_control_sequences_and_no_keys() {
     let id = shown(&home);
     // The title of the session is its prompt.
     let asked = format!("show {EVIL} {KEY}");
-    assert_plain("headless", &stdout(&home.run(&["-p", &asked])));
+    assert_plain("headless", &stdout(&home.run(&["-p", &asked, "-o", "json"])));
+    // In a pipe these are data, and only the keys are taken out.
+    for args in [&["sessions", "show", &id][..], &["sessions", "export", &id, "--format", "markdown"]] {
+        let printed = stdout(&home.run(args));
+        assert!(printed.contains("[secret]") && !printed.contains("canary"), "{args:?}: {printed}");
+    }
     for args in [
-        &["sessions", "show", &id][..],
-        &["sessions", "show", &id, "--json"],
+        &["sessions", "show", &id, "--json"][..],
         &["sessions", "show", &id, "--jsonl"],
         &["sessions", "export", &id, "--json"],
         &["sessions", "rewind", &id, "--json"],
         &["sessions", "export", &id],
-        &["sessions", "export", &id, "--format", "markdown"],
         &["sessions", "list"],
         &["sessions", "list", "--jsonl"],
         &["sessions", "search", "show"],

@@ -30,7 +30,7 @@ while read -r line; do
             {"name":"broken","inputSchema":"no object"}]}' | tr -d '\n'
         echo
         ;;
-    *'"name":"echo"'*) reply '{"content":[{"type":"text","text":"You said it.'"$leak"'"},{"type":"image","mimeType":"image/png","data":"AAAA"}]}' ;;
+    *'"name":"echo"'*) reply '{"content":[{"type":"text","text":"You said it.'"$leak"'"},{"type":"image","mimeType":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}]}' ;;
     *'"name":"look"'*)
         # The names of its variables, and whether the secret came.
         names=$(env | sed 's/=.*//' | sort | tr '\n' ' ')

@@ -76,7 +76,7 @@ fn a_denied_fetch_of_a_headless_run_names_the_setting() {
     let (home, model) = stage(&[("web_fetch", arguments.as_str())], 1);
     settings(&home, &model, "");
     let output = home.tiller(&["-p", "go"]).env("OPENAI_API_KEY", "key").output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "each call was denied: {}", stderr(&output));
     let (_, first) = model.requests.recv().unwrap();
     assert!(first.contains(r#""name":"web_fetch""#) && !first.contains("web_search"), "{first}");
     let result = last_result(&model.requests.recv().unwrap());

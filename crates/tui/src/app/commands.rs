@@ -72,7 +72,12 @@ const COMMANDS: [Entry; 18] = [
     entry(UiCommand::New, "new", None, "Begin a new session."),
     entry(UiCommand::Fork, "fork", None, "Go on in a copy of this session."),
     entry(UiCommand::Copy, "copy", None, "Copy the last answer to the clipboard."),
-    entry(UiCommand::Export, "export", Some("FILE"), "Write the transcript to a new file."),
+    entry(
+        UiCommand::Export,
+        "export",
+        Some("FILE"),
+        "Write the session as a Markdown document to a new file.",
+    ),
     entry(UiCommand::Image, "image", Some("FILE"), "Attach an image file to the message."),
     entry(UiCommand::Editor, "editor", None, "Open the message in $VISUAL or $EDITOR."),
     entry(UiCommand::Notify, "notify", Some("on|off"), "Switch notifications on or off."),

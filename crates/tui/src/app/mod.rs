@@ -33,12 +33,11 @@ use crate::{
     highlight::Highlighter,
     keys::KeyReader,
     limits::{MESSAGE_TIME, NOTIFIED_TITLE, PROBLEM_TIME},
-    look::Look,
     options::AppOptions,
     panel::AskQueue,
     screens::frame::Screen,
     theme::{Background, Role},
-    transcript::{Feed, Transcript, rows::Paint, view::View},
+    transcript::{Feed, Transcript, view::View},
 };
 use agent::SessionId;
 use binding::Binding;
@@ -254,10 +253,6 @@ impl App {
     fn settle(&mut self) {
         let covered = !matches!(self.overlay, Overlay::None);
         self.asks.settle(self.composer.is_empty(), covered, self.now);
-    }
-
-    fn paint<'a>(&'a self, look: &'a Look) -> Paint<'a> {
-        Paint { transcript: &self.transcript, look, highlighter: &self.highlighter, now: self.now }
     }
 
     /// Tells the user that something was done.

@@ -8,9 +8,8 @@ use super::{
 use crate::{
     composer::{Fragment, Message, Part, Sent, Token},
     driver::request::{Request, When, Which},
-    look::Look,
     screens::frame::Screen,
-    transcript::{Body, Feed, rows::Fold},
+    transcript::{Body, Feed},
 };
 use agent::{Content, one_line};
 use std::collections::HashMap;
@@ -162,10 +161,7 @@ impl App {
                 None => self.fail("there is no answer to copy yet"),
             },
             UiCommand::Export if argument.is_empty() => self.fail("write the name of the file: /export FILE"),
-            UiCommand::Export => {
-                let (path, text) = (argument.to_owned(), self.as_lines());
-                request(Request::Export { path, text })
-            }
+            UiCommand::Export => request(Request::Export(argument.to_owned())),
             UiCommand::Image if argument.is_empty() => self.fail("write the path of the image: /image FILE"),
             UiCommand::Image => request(Request::LoadImage(argument.to_owned())),
             UiCommand::Editor => vec![Effect::Edit(self.composer.as_text())],
@@ -190,14 +186,6 @@ impl App {
             Body::Answer(said) => Some(agent::sanitise(&said.text)),
             _ => None,
         })
-    }
-
-    /// Returns the whole transcript as lines.
-    fn as_lines(&self) -> String {
-        let look = Look::plain();
-        let paint = self.paint(&look);
-        let rows = (0..self.transcript.cells().len()).flat_map(|cell| paint.rows(cell, Fold::Whole));
-        rows.map(|row| row.plain() + "\n").collect()
     }
 
     /// Drops the bytes of images that no message refers to any more.

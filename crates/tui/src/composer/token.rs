@@ -43,6 +43,7 @@ impl Token {
     pub fn text(&self) -> Option<String> {
         match self {
             Self::Paste(text) => Some(text.to_string()),
+            Self::File(path) if path.contains(char::is_whitespace) => Some(format!("@\"{path}\"")),
             Self::File(path) => Some(format!("@{path}")),
             Self::Image(_) => None,
         }

@@ -98,8 +98,8 @@ pub trait Host: Send + Sync {
     /// Reads an image file.
     async fn image(&self, path: &str) -> Result<Attachment, String>;
 
-    /// Writes a new text file; returns its path.
-    async fn export(&self, path: &str, text: &str) -> Result<String, String>;
+    /// Writes a session as a document to a new file; returns its path.
+    async fn export(&self, session: &SessionId, path: &str) -> Result<String, String>;
 
     /// Returns where the key of each provider comes from: the name of a variable or of a store, by
     /// the provider's name.

@@ -228,10 +228,7 @@ impl Driver {
                 Err(error) => self.reply(Reply::Failed(error)),
             },
             Request::Remember(entry) => self.report(self.host.remember(entry).await),
-            Request::Export { path, text } => match self.host.export(&path, &text).await {
-                Ok(written) => self.reply(Reply::Done(format!("written to {written}"))),
-                Err(error) => self.reply(Reply::Failed(error)),
-            },
+            Request::Export(path) => self.export(&path).await,
             Request::ShowSubagent(id) => self.show_subagent(&id).await,
             Request::Send { id, .. } => {
                 self.reply(Reply::Settled(id, Err(agent::TurnError::Closed)));
@@ -339,6 +336,18 @@ impl Driver {
         match session.rewind(target).await {
             Ok(report) => self.reply(Reply::Done(report.to_string().trim_end().to_owned())),
             Err(error) => self.reply(Reply::Failed(error.to_string())),
+        }
+    }
+
+    /// Writes the session that is open or read to a file.
+    async fn export(&self, path: &str) {
+        let open = self.open.as_ref().map(|open| open.session.id());
+        let Some(session) = open.or(self.watched.as_ref().map(|watched| &watched.id)) else {
+            return self.reply(Reply::Failed("no session is open".to_owned()));
+        };
+        match self.host.export(session, path).await {
+            Ok(written) => self.reply(Reply::Done(format!("written to {written}"))),
+            Err(error) => self.reply(Reply::Failed(error)),
         }
     }
 

@@ -165,13 +165,8 @@ pub enum Request {
     ListThemes(ThemesFor),
     /// Keeps a message in the history.
     Remember(Entry),
-    /// Writes the transcript's text to a file.
-    Export {
-        /// The path, as the user typed it.
-        path: String,
-        /// What to write.
-        text: String,
-    },
+    /// Writes the session as a document to a file, whose path the user typed.
+    Export(String),
     /// Ends the interface.
     Quit,
 }

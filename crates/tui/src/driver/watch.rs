@@ -11,7 +11,7 @@ use agent::{LeaseHolder, SessionId, SessionState};
 
 /// A session that is read.
 pub(super) struct Watched {
-    id: SessionId,
+    pub(super) id: SessionId,
     /// How it was to be opened.
     which: Which,
     /// The number of the last event that was delivered.

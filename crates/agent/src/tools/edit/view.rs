@@ -2,6 +2,7 @@
 //! mapping back to positions in the original.
 
 use std::ops::Range;
+use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
 /// The differences that a comparison ignores; each variant includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,7 +11,8 @@ pub(super) enum Fold {
     LineEnds,
     /// Trailing blanks.
     TrailingBlanks,
-    /// The choice between look-alike characters: quotes, dashes, blanks, three dots.
+    /// The choice between look-alike characters: quotes, dashes, blanks, three dots, letters with
+    /// marks in another composition.
     LookAlikes,
 }
 
@@ -97,7 +99,17 @@ fn unit(text: &str, fold: Fold) -> Option<Unit> {
     if text.starts_with("...") {
         return whole('…', 3);
     }
-    whole(plain(first).unwrap_or(first), first.len_utf8())
+    if let Some(plain) = plain(first) {
+        return whole(plain, first.len_utf8());
+    }
+    // A letter and its marks may be one character or several.
+    let marks = text[first.len_utf8()..].chars().take_while(|c| is_combining_mark(*c));
+    let bytes = first.len_utf8() + marks.map(char::len_utf8).sum::<usize>();
+    let mut composed = text[..bytes].nfc();
+    match (composed.next(), composed.next()) {
+        (Some(composed), None) => whole(composed, bytes),
+        _ => whole(first, first.len_utf8()),
+    }
 }
 
 fn is_blank(char: char, fold: Fold) -> bool {
@@ -138,6 +150,7 @@ mod tests {
             ("a...b — c\u{200b}d\u{200b}", Fold::LookAlikes, "a…b - cd"),
             ("ｆ（ｘ）；", Fold::LookAlikes, "f(x);"),
             ("\r a", Fold::LookAlikes, "\r a"),
+            ("cafe\u{301} ", Fold::LookAlikes, "caf\u{e9}"),
         ] {
             assert_eq!(View::of(text, fold).text, expected, "{text:?} {fold:?}");
         }

@@ -65,6 +65,10 @@ impl Tool for ApplyPatch {
         })
     }
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        self.patch.iter_mut().flatten().flat_map(Operation::paths_mut).map(GivenPath::text).collect()
+    }
+
     fn describe(&self, cwd: &AbsPath) -> Description {
         let names: Vec<String> =
             self.paths().map(|given| path::shown(&given.at(cwd), cwd).to_owned()).collect();

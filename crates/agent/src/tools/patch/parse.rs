@@ -65,6 +65,15 @@ impl Operation {
         std::iter::once(path).chain(other)
     }
 
+    /// Returns the same paths, to replace them.
+    pub(super) fn paths_mut(&mut self) -> impl Iterator<Item = &mut GivenPath> {
+        let (path, other) = match self {
+            Self::Add { path, .. } | Self::Delete { path } => (path, None),
+            Self::Update { path, move_to, .. } => (path, move_to.as_mut()),
+        };
+        std::iter::once(path).chain(other)
+    }
+
     /// Returns the paths that an update falls back to: those without git's prefix `a/` or `b/`.
     pub(super) fn paths_without_git_prefix(&self) -> impl Iterator<Item = GivenPath> {
         let updated = matches!(self, Self::Update { .. }).then(|| self.paths());

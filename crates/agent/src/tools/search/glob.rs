@@ -65,6 +65,10 @@ impl Tool for Glob {
         })
     }
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        self.path.iter_mut().map(GivenPath::text).collect()
+    }
+
     fn describe(&self, cwd: &AbsPath) -> Description {
         let locations = vec![Location { path: self.root(cwd), line: None }];
         Description { title: "Find files".to_owned(), kind: ToolKind::Search, locations }

@@ -103,6 +103,10 @@ impl Tool for Grep {
         })
     }
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        self.path.iter_mut().map(GivenPath::text).collect()
+    }
+
     fn describe(&self, cwd: &AbsPath) -> Description {
         let locations = vec![Location { path: root(self.path.as_ref(), cwd), line: None }];
         Description { title: format!("Search {}", self.pattern), kind: ToolKind::Search, locations }

@@ -1,6 +1,6 @@
 //! Glob patterns for paths.
 
-use crate::ToolError;
+use crate::{ToolError, tools::respell::folded};
 use globset::{GlobBuilder, GlobMatcher};
 use system::AbsPath;
 
@@ -26,7 +26,9 @@ const TYPES: &[(&[&str], &str)] = &[
 /// without a slash matches file names at any depth.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    matcher: GlobMatcher,
+    /// The pattern, and the same with brackets as characters: names such as `[id]` are common in web
+    /// projects.
+    matchers: Vec<GlobMatcher>,
     by_name: bool,
     negated: bool,
     /// Whether the pattern names hidden or ignored files, so that the walk must include them.
@@ -45,18 +47,19 @@ impl Pattern {
                 "Invalid glob '{given}': '..' is not matched; pass the folder as path."
             )));
         }
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-        let glob =
-            glob.map_err(|error| ToolError::message(format!("Invalid glob '{given}': {}", error.kind())))?;
+        let folded = folded(pattern);
+        let build = |pattern: &str| GlobBuilder::new(pattern).literal_separator(true).build();
+        let as_names = folded.contains(']').then(|| build(&with_brackets_as_names(&folded)).ok()).flatten();
+        let glob = build(&folded)
+            .map_err(|error| ToolError::message(format!("Invalid glob '{given}': {}", error.kind())));
+        let matchers = match (glob, as_names) {
+            (Err(error), None) => return Err(error),
+            (glob, as_names) => glob.into_iter().chain(as_names).map(|glob| glob.compile_matcher()).collect(),
+        };
         let include_ignored = pattern.split('/').any(|part| {
             (part.starts_with('.') && part.len() > 1) || ["node_modules", "vendor", "target"].contains(&part)
         });
-        Ok(Self {
-            matcher: glob.compile_matcher(),
-            by_name: !pattern.contains('/'),
-            negated,
-            include_ignored,
-        })
+        Ok(Self { matchers, by_name: !pattern.contains('/'), negated, include_ignored })
     }
 
     /// Creates a pattern for the files of a type: the name of a language or an extension.
@@ -72,8 +75,23 @@ impl Pattern {
             true => path.file_name(),
             false => path.relative_to(base),
         };
-        subject.is_some_and(|subject| self.matcher.is_match(subject)) != self.negated
+        let is_match = |subject: &str| self.matchers.iter().any(|matcher| matcher.is_match(subject));
+        let matches = |subject: &str| match subject.is_ascii() {
+            true => is_match(subject),
+            false => is_match(&folded(subject)),
+        };
+        subject.is_some_and(matches) != self.negated
     }
+}
+
+/// Returns a pattern in which brackets stand for themselves.
+fn with_brackets_as_names(pattern: &str) -> String {
+    let quoted = |c| match c {
+        '[' => "[[]".to_owned(),
+        ']' => "[]]".to_owned(),
+        c => c.to_string(),
+    };
+    pattern.chars().map(quoted).collect()
 }
 
 /// Splits an absolute pattern into its literal directory and the rest; a relative pattern has no
@@ -106,6 +124,11 @@ mod tests {
             ("!*.rs", "/w/a.md", true),
             ("ü*", "/w/übung", true),
             ("[ab].txt", "/w/b.txt", true),
+            ("app/[id]/page.tsx", "/w/app/[id]/page.tsx", true),
+            ("app/[id]/page.tsx", "/w/app/i/page.tsx", true),
+            ("app/[...slug]/*.tsx", "/w/app/[...slug]/page.tsx", true),
+            ("app/[[...slug]]/*", "/w/app/[[...slug]]/page.tsx", true),
+            ("caf\u{e9}*", "/w/cafe\u{301}.txt", true),
         ] {
             let pattern_built = Pattern::new(pattern).unwrap();
             assert_eq!(

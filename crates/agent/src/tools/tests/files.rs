@@ -71,6 +71,7 @@ async fn reads_pages_of_numbered_lines() {
                 "501\tx\n... 999 more lines (continue with offset=502)",
             ),
             ("file_read", json!({"path": "A.txt"}), "! File not found: A.txt\nDid you mean: a.txt?"),
+            ("file_read", json!({"path": "src/a.txt"}), "! File not found: src/a.txt\nDid you mean: a.txt?"),
             ("file_read", json!({"path": "zzzzzz"}), "! File not found: zzzzzz"),
             (
                 "file_read",
@@ -169,10 +170,10 @@ async fn text_in_another_encoding_is_read_said_and_kept() {
 async fn an_image_is_shown_and_other_bytes_are_named() {
     use crate::Content;
     for (name, start, expected) in [
-        ("a.png", &b"\x89PNG\r\n\x1a\n\0"[..], "image/png"),
-        ("a.jpg", b"\xff\xd8\xff\xe0\0", "image/jpeg"),
-        ("a.gif", b"GIF89a\0", "image/gif"),
-        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ("a.png", &b"\x89PNG\r\n\x1a\n\0\0\0\0IEND\xaeB`\x82"[..], "image/png"),
+        ("a.jpg", b"\xff\xd8\xff\xe0\0 and the rest of it", "image/jpeg"),
+        ("a.gif", b"GIF89a\0 and the rest of it", "image/gif"),
+        ("a.webp", b"RIFF\x08\0\0\0WEBPVP8 ", "image/webp"),
     ] {
         let (cx, _) = on_fake(&[(name, start)]);
         let output = call(&cx, "file_read", json!({"path": name})).await.unwrap();
@@ -202,7 +203,7 @@ async fn an_image_is_shown_and_other_bytes_are_named() {
     let (cx, _) = on_fake(&[("f", &large)]);
     let said = text(&cx, "file_read", json!({"path": "f"})).await;
     assert!(
-        said.starts_with("! f is an image (image/jpeg) of 3750001 bytes; at most 3750000 bytes can be read."),
+        said.starts_with("! f is an image that cannot be read: it is larger than 3750000 bytes."),
         "{said}"
     );
 }

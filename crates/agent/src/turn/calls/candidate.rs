@@ -7,10 +7,10 @@ use crate::{
     gate::SubmittedCall,
     policy::Resolved,
     repair::{self, BatchedReads, Known, Refusal},
-    tools::{call_tool, cap},
+    tools::{call_tool, cap, respell::respell},
 };
 use serde_json::{Value, json};
-use system::{AbsPath, Route};
+use system::{AbsPath, Route, System};
 
 /// A call of an answer, parsed as far as possible.
 pub(in crate::turn) struct Candidate {
@@ -182,6 +182,15 @@ impl Candidate {
     /// Returns the files that it works on.
     pub(super) fn locations(&self) -> &[Location] {
         &self.description.locations
+    }
+
+    /// Spells its paths as the disk does.
+    pub(super) async fn respell(&mut self, system: &dyn System, cwd: &AbsPath) {
+        let Ok(parsed) = &mut self.parsed else { return };
+        if respell(parsed.call.as_mut(), system, cwd).await {
+            self.description = parsed.call.describe(cwd);
+            self.resolved = None;
+        }
     }
 
     /// Keeps accesses resolved for its ruling. Valid for one ruling, and only if no other call has

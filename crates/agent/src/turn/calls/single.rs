@@ -116,6 +116,9 @@ impl Calls<'_> {
         candidate: &mut Candidate,
         cancel: &CancellationToken,
     ) -> Option<Result<Ruling, ToolError>> {
+        let respelling = candidate.respell(self.session.gate().system().as_ref(), self.session.cwd());
+        // A path that cannot be looked up in time stays as it is.
+        let _ = tokio::time::timeout(LOOK_WAIT, respelling).await;
         let resolved = candidate.take_accesses();
         Some(self.fresh_ruling(&candidate.submitted()?, resolved, cancel).await)
     }

@@ -5,7 +5,7 @@ use crate::{
     client::{asks::AskId, mailbox::Letter},
     driver::{
         reply::Reply,
-        request::{PromptId, Request, When},
+        request::{PromptId, When},
     },
     screens::frame::Screen,
 };
@@ -75,11 +75,6 @@ fn a_typed_line_is_not_printed_again_where_the_terminal_shows_it() {
         assert_eq!(count("you: hello there"), printed + 1, "{:#?}", person.committed);
         assert_eq!(count("you: ! git status"), printed, "{:#?}", person.committed);
         assert_eq!(count("you: from elsewhere"), 1);
-        // The transcript as a file has all.
-        person.line("/export all.txt");
-        let requests = person.requests();
-        let Some(Request::Export { text, .. }) = requests.last() else { panic!("{requests:?}") };
-        assert_eq!(text.matches("you: hello there").count(), 2, "{text}");
     }
 }
 
