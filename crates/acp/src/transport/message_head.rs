@@ -4,9 +4,10 @@
 //! A line may be too long to keep, nest too deeply to parse, or contain something that the SDK
 //! rejects. Its id is found nevertheless, so that the error response reaches the request.
 
-/// Bytes kept of a member's name, or of the id. A longer name is none of those known here, and a
-/// longer id cannot be read.
+/// Bytes kept of a member's name. A longer one is none of those known here.
 const KEPT: usize = 1024;
+/// Bytes kept of the id of a line that is not kept itself.
+const KEPT_ID: usize = 64 * 1024;
 
 /// The members of a message that decide how it is handled, as far as they have been read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -77,9 +78,11 @@ impl Member {
 }
 
 /// Scans a line incrementally. Never fails: invalid JSON produces some head as well.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Scanner {
     head: MessageHead,
+    /// Maximum number of bytes of the id; a longer one cannot be read.
+    id_bytes: usize,
     /// The offset of the next byte in the line.
     at: usize,
     depth: usize,
@@ -97,7 +100,30 @@ pub(crate) struct Scanner {
     last: u8,
 }
 
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::with_ids_of(KEPT_ID)
+    }
+}
+
 impl Scanner {
+    fn with_ids_of(id_bytes: usize) -> Self {
+        Self {
+            head: MessageHead::default(),
+            id_bytes,
+            at: 0,
+            depth: 0,
+            in_string: false,
+            escaped: false,
+            member: None,
+            begun: false,
+            kept: Vec::new(),
+            from: 0,
+            digits: 0,
+            last: 0,
+        }
+    }
+
     /// Scans the next bytes of the line.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
@@ -207,8 +233,16 @@ impl Scanner {
     }
 
     fn keeps(&self) -> bool {
-        let wanted = matches!(self.member, None | Some(Member::Id | Member::Version));
-        wanted && self.depth == 1 && self.kept.len() < KEPT
+        self.depth == 1 && self.kept.len() < self.most()
+    }
+
+    /// Returns the maximum number of bytes kept of what is being read.
+    fn most(&self) -> usize {
+        match self.member {
+            Some(Member::Id) => self.id_bytes,
+            None | Some(Member::Version) => KEPT,
+            Some(_) => 0,
+        }
     }
 
     fn keep(&mut self, byte: u8) {
@@ -221,7 +255,7 @@ impl Scanner {
     /// counts, as in common parsers.
     fn end_of_value(&mut self) {
         let kept = std::mem::take(&mut self.kept);
-        let whole = kept.len() < KEPT && self.begun && !self.in_string;
+        let whole = kept.len() < self.most() && self.begun && !self.in_string;
         let text = String::from_utf8(kept).ok().filter(|text| whole && !text.is_empty());
         match self.member.take() {
             Some(Member::Id) => {
@@ -249,7 +283,8 @@ pub(crate) enum IdKind {
 impl MessageHead {
     /// Scans a whole line.
     pub(crate) fn of(line: &str) -> Self {
-        let mut scanner = Scanner::default();
+        // The whole line is kept, so its id may have any length.
+        let mut scanner = Scanner::with_ids_of(usize::MAX);
         scanner.push(line.as_bytes());
         scanner.finish()
     }
@@ -282,6 +317,16 @@ mod tests {
             assert!(line[from..].starts_with(&text), "{line}");
             text
         })
+    }
+
+    #[test]
+    fn an_id_of_any_length_is_read() {
+        let id = format!("\"{}\"", "x".repeat(1_000_000));
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
+        assert_eq!(MessageHead::of(&line).id.map(|(text, _)| text), Some(id));
+        let mut scanner = Scanner::default();
+        scanner.push(line.as_bytes());
+        assert_eq!(scanner.finish().id, None, "of a line that is not kept, a long id is not kept either");
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::{
 };
 use agent::{
     Compaction, CompactionStep, Content, Diff, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
-    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, ShellUpdate, SlashCommand, StopReason,
-    ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolStatus, UsageUpdate,
+    Phase, PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, ShellUpdate, SlashCommand,
+    StopReason, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolStatus, UsageUpdate,
 };
 use agent_client_protocol::v1::schema as acp;
 use std::collections::HashMap;
@@ -94,6 +94,7 @@ impl Projection {
                     Update::urgent(acp::SessionUpdate::UserMessageChunk(chunk(id, content_block(content))))
                 })
                 .collect(),
+            SessionEvent::Phase(Phase::Idle) if !self.replay => self.end_calls(),
             SessionEvent::MessageDelta { id, text } => self.delta(ChunkKind::Message, id, text),
             SessionEvent::ThoughtDelta { id, text } => self.delta(ChunkKind::Thought, id, text),
             SessionEvent::ModelResponse(response) => self.response(response),
@@ -173,6 +174,12 @@ impl Projection {
     fn response(&mut self, response: &ModelResponse) -> Vec<Update> {
         let unsent = self.streamed.unsent(response).into_iter();
         unsent.map(|(kind, id, text)| Update::Chunk { kind, id, text }).collect()
+    }
+
+    /// Ends the calls that are still open when a turn is over.
+    fn end_calls(&mut self) -> Vec<Update> {
+        let ends = connection::unstored_ends(self.calls.keys());
+        ends.iter().map(|end| self.tool_call(end)).collect()
     }
 
     fn tool_call(&mut self, update: &ToolCallUpdate) -> Update {

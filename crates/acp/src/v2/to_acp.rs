@@ -4,7 +4,7 @@
 use super::{patch, settings::config_options};
 use crate::connection::{self, ChunkKind, StreamedMessages, auth::AuthState, settings::Settings, unpriced};
 use agent::{
-    Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
+    Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse, Phase,
     PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, ShellUpdate, SlashCommand, StopReason,
     ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolStatus, TurnEnd, Usage,
 };
@@ -100,6 +100,7 @@ impl Projection {
                 let message = acp::UserMessage::new(id.as_str().to_owned()).content(content);
                 vec![Update::urgent(acp::SessionUpdate::UserMessage(message))]
             }
+            SessionEvent::Phase(Phase::Idle) if self.when == EventTiming::Now => self.end_calls(),
             SessionEvent::MessageDelta { id, text } => self.delta(ChunkKind::Message, id, text),
             SessionEvent::ThoughtDelta { id, text } => self.delta(ChunkKind::Thought, id, text),
             SessionEvent::ModelResponse(response) => self.response(response),
@@ -234,6 +235,12 @@ impl Projection {
     fn response(&mut self, response: &ModelResponse) -> Vec<Update> {
         let unsent = self.streamed.unsent(response).into_iter();
         unsent.map(|(kind, id, text)| message(kind, &id, &text)).collect()
+    }
+
+    /// Ends the calls that are still open when a turn is over.
+    fn end_calls(&mut self) -> Vec<Update> {
+        let ends = connection::unstored_ends(self.calls.keys());
+        ends.iter().map(|end| self.tool_call(end)).collect()
     }
 
     fn tool_call(&mut self, update: &ToolCallUpdate) -> Update {

@@ -8,7 +8,7 @@ use crate::{
     files::checkout::checkout_around,
     history::memory::IdleSessions,
     input::commands,
-    limits::UNCONFIRMED_STEP,
+    limits::{CANCEL_GRACE, UNCONFIRMED_STEP},
     log::SessionLog,
     policy,
     session::{
@@ -176,10 +176,16 @@ impl SessionTask {
                     },
                 };
                 if !session.log().memory().is_certain() {
+                    let abandoned = async {
+                        cancel.cancelled().await;
+                        tokio::time::sleep(CANCEL_GRACE).await;
+                    };
+                    // A prompt that is cancelled meanwhile is recorded, so the log is read all the
+                    // same, unless the store hangs.
                     tokio::select! {
                         biased;
-                        () = cancel.cancelled() => return Ok(PromptOutcome::cancelled()),
                         recovered = session.recover() => recovered?,
+                        () = abandoned => return Ok(PromptOutcome::cancelled()),
                     }
                 }
                 turn::run(session, controls, prompt, &cancel).await

@@ -6,8 +6,8 @@ use crate::{
     transcript::cell::{Body, Cell, CompactionCell, CompactionEnd, Heading, Said, ToolCell, UserMessage},
 };
 use agent::{
-    Compaction, CompactionStep, Content, Item, MessageId, ModelResponse, PlanEntry, SessionEvent, Severity,
-    StopReason, SubagentState, ToolCallUpdate, ToolStatus, TurnEnd, TurnId,
+    Compaction, CompactionStep, Content, Item, MessageId, ModelResponse, Phase, PlanEntry, SessionEvent,
+    Severity, StopReason, SubagentState, ToolCallUpdate, ToolStatus, TurnEnd, TurnId,
 };
 use std::time::Duration;
 
@@ -97,6 +97,14 @@ impl Transcript {
                         };
                         self.add(Body::Stopped { turn: turn.clone(), why });
                     }
+                }
+            }
+            // The end of a call that is still open could not be stored.
+            SessionEvent::Phase(Phase::Idle) => {
+                let mut open: Vec<_> = self.tools.keys().cloned().collect();
+                open.sort();
+                for id in open {
+                    self.tool_call(&ToolCallUpdate::of(id, "").status(ToolStatus::Interrupted), now);
                 }
             }
             SessionEvent::Usage(_)
