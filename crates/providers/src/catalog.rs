@@ -337,6 +337,7 @@ impl Models for Catalog {
             _ => return Credentials::NotNeeded,
         };
         match (&vendor.api_key, &vendor.base_url) {
+            (Some(key), _) if key.is_refused() => Credentials::Refused,
             (Some(_), _) => Credentials::Present,
             (None, Some(_)) => Credentials::NotNeeded,
             (None, None) => Credentials::Missing,

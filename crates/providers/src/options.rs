@@ -28,6 +28,9 @@ pub struct ProvidersOptions {
     pub recording: RecordingOptions,
     /// How long a request waits for its server, and how often it is attempted.
     pub attempts: AttemptOptions,
+    /// Whether the models are for a user of a server, who cannot change its settings. Errors then
+    /// name what such a user can do.
+    pub is_served: bool,
 }
 
 /// The providers beyond this machine.

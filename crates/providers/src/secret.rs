@@ -1,6 +1,15 @@
 //! A string that must never be displayed.
 
-use std::fmt;
+use std::{
+    collections::BTreeSet,
+    fmt,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{Mutex, PoisonError},
+};
+
+/// Hashes of the keys that were refused last. A key is the same in all sessions of a process, and
+/// stays the same when settings are read again.
+static REFUSED: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 /// An API key. `Debug` prints none of it, there is no `Display`, and texts from servers are
 /// redacted.
@@ -17,6 +26,26 @@ impl Secret {
     /// Returns the key, for the header that carries it.
     pub(crate) fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// Notes whether the provider accepted the key with the last request.
+    pub(crate) fn note(&self, accepted: bool) {
+        let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        match accepted {
+            true => refused.remove(&self.hash()),
+            false => refused.insert(self.hash()),
+        };
+    }
+
+    /// Returns whether the provider refused the key with the last request.
+    pub(crate) fn is_refused(&self) -> bool {
+        REFUSED.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.hash())
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Replaces every occurrence of the key in a text. A placeholder key is not replaced, since it

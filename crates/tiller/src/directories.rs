@@ -30,6 +30,12 @@ pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Resul
         });
     }
     let user = user_directories()?;
+    if environment.get("HOME").is_none() {
+        tracing::warn!(
+            "HOME is not set; the home directory is {}, as the system's user database says",
+            user.home
+        );
+    }
     let config = user.config.join("tiller");
     Ok(Directories {
         home: user.home,

@@ -50,7 +50,8 @@ impl Environment {
         // and
         // wait for its turn. So the shell is interactive only without a terminal.
         let absolute = |name: &str| read.get(name).and_then(|path| AbsPath::new(path).ok());
-        let login = match (absolute("SHELL"), absolute("HOME")) {
+        let home = || std::env::home_dir().and_then(|home| AbsPath::from_os(&home).ok());
+        let login = match (absolute("SHELL"), absolute("HOME").or_else(home)) {
             (Some(shell), Some(home)) => LoginShell::new(shell, home, !has_terminal),
             _ => LoginShell::default(),
         };

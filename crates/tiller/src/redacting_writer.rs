@@ -6,7 +6,8 @@ use std::io::{self, Write};
 /// The most bytes that are held back while a line or a private key is incomplete.
 const HELD: usize = 1024 * 1024;
 
-/// Writes whole lines without their secrets, and without control sequences unless the output is data.
+/// Writes whole lines without their secrets, and without control sequences unless the output is
+/// data.
 ///
 /// Private keys span several lines: from a `BEGIN` marker on, text is held back until the `END`
 /// marker, or until the writer is dropped.

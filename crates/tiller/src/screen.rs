@@ -1,8 +1,8 @@
 //! Output for people: on a terminal without control sequences.
 //!
-//! Most of the text comes from elsewhere: a model, a server, the name of a file. In a pipe or a file
-//! it is data, and nothing is removed from it. In JSON the same characters are written as escapes
-//! (`agent::escaped_json`).
+//! Most of the text comes from elsewhere: a model, a server, the name of a file. In a pipe or a
+//! file it is data, and nothing is removed from it. In JSON the same characters are written as
+//! escapes (`agent::escaped_json`).
 
 use crate::streams::{self, Stream};
 use agent::Sanitiser;

@@ -68,9 +68,17 @@ pub(crate) fn unknown_session(id: &SessionId) -> Error {
         .data(json!({ "sessionId": id }))
 }
 
-/// Returns `-32000`: no model is configured. Names the authentication methods.
-pub(crate) fn unconfigured(methods: &[&str]) -> Error {
-    let message = "no model is set up: set up a provider (`tiller setup`), set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or try without a model";
+/// Returns `-32000`: no model is configured. Names the authentication methods, and what a user of a
+/// server can do if `is_served`.
+pub(crate) fn unconfigured(methods: &[&str], is_served: bool) -> Error {
+    let message = match is_served {
+        true => {
+            "no model is set up for you on this server: give a key of your own (providers/configure), ask the server's administrator for a model, or try without a model"
+        }
+        false => {
+            "no model is set up: set up a provider (`tiller setup`), set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or try without a model"
+        }
+    };
     let data = json!({ "reason": "not_configured", "code": "auth_required", "authMethods": methods });
     Error::new(ErrorCode::AUTH_REQUIRED, message).data(data)
 }

@@ -71,7 +71,7 @@ impl<W: Wire> Connection<W> {
             METHOD | TERMINAL_METHOD if !self.login.is_shown.load(Ordering::Relaxed) => {}
             METHOD | TERMINAL_METHOD => {
                 if self.runtime.is_unconfigured(&self.options.default_cwd).await {
-                    return Err(errors::unconfigured(&METHODS));
+                    return Err(errors::unconfigured(&METHODS, self.options.machines.folder.is_some()));
                 }
             }
             PILOT_METHOD => self.login.without_model.store(true, Ordering::Relaxed),
@@ -93,7 +93,7 @@ impl<W: Wire> Connection<W> {
         let shows =
             self.login.is_shown.load(Ordering::Relaxed) && !self.login.without_model.load(Ordering::Relaxed);
         if shows && self.runtime.is_unconfigured(cwd).await {
-            return Err(errors::unconfigured(&METHODS));
+            return Err(errors::unconfigured(&METHODS, self.options.machines.folder.is_some()));
         }
         // Finding the default model reads the settings, and is needed after a logout only.
         match self.login.logged_out.load(Ordering::Relaxed) {
@@ -131,7 +131,7 @@ impl<W: Wire> Connection<W> {
         match self.runtime.models().credentials(&model) {
             Credentials::NotNeeded => AuthState::NotRequired,
             Credentials::Present if !logged_out => AuthState::Authenticated,
-            Credentials::Present | Credentials::Missing => AuthState::Unauthenticated,
+            Credentials::Present | Credentials::Refused | Credentials::Missing => AuthState::Unauthenticated,
         }
     }
 

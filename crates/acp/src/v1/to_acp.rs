@@ -90,6 +90,7 @@ impl Projection {
         match event {
             SessionEvent::UserMessage { id, content } if self.replay => content
                 .iter()
+                .filter(|content| !content.is_added())
                 .map(|content| {
                     Update::urgent(acp::SessionUpdate::UserMessageChunk(chunk(id, content_block(content))))
                 })

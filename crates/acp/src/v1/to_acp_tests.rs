@@ -395,8 +395,8 @@ fn a_call_whose_end_could_not_be_stored_ends_with_the_turn() {
     let mut live = Projection::live(OptionalUpdates::default());
     let call = || ToolCallUpdate::of("tool_0".into(), "bash");
     live.updates(&SessionEvent::ToolCall(call().status(ToolStatus::InProgress)), Vec::new);
-    let idle = live.updates(&SessionEvent::Phase(agent::Phase::Idle), Vec::new);
+    let idle = live.updates(&SessionEvent::Phase(Phase::Idle), Vec::new);
     let text = format!("{idle:?}");
     assert!(idle.len() == 1 && text.contains("Failed") && text.contains("could not be stored"), "{text}");
-    assert!(live.updates(&SessionEvent::Phase(agent::Phase::Idle), Vec::new).is_empty());
+    assert!(live.updates(&SessionEvent::Phase(Phase::Idle), Vec::new).is_empty());
 }

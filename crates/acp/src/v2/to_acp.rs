@@ -96,7 +96,8 @@ impl Projection {
             SessionEvent::TurnEnded { end, .. } if !past => self.ended(end),
             SessionEvent::UserMessage { id, content } => {
                 self.message = Some(id.clone());
-                let content: Vec<_> = content.iter().map(content_block).collect();
+                let content = content.iter().filter(|content| !content.is_added());
+                let content: Vec<_> = content.map(content_block).collect();
                 let message = acp::UserMessage::new(id.as_str().to_owned()).content(content);
                 vec![Update::urgent(acp::SessionUpdate::UserMessage(message))]
             }

@@ -35,6 +35,11 @@ impl Content {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
+
+    /// Returns whether Tiller itself added it to a prompt of the user, such as the note of a hook.
+    pub fn is_added(&self) -> bool {
+        matches!(self, Self::Resource { uri, .. } if uri.starts_with("tiller:"))
+    }
 }
 
 /// A change of one file, for display.

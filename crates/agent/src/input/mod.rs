@@ -1,4 +1,5 @@
-//! Special parts of a prompt: slash commands, links to files, mentions of a source's resources, images.
+//! Special parts of a prompt: slash commands, links to files, mentions of a source's resources,
+//! images.
 
 pub(crate) mod attachments;
 pub(crate) mod commands;

@@ -13,8 +13,8 @@ const IMAGES: [(&[u8], &str); 5] = [
     (b"RIFF", "image/webp"),
 ];
 
-/// Maximum size of an image that is sent to a model, in bytes. The lowest limit of the large vendors
-/// is 5 MB in base64.
+/// Maximum size of an image that is sent to a model, in bytes. The lowest limit of the large
+/// vendors is 5 MB in base64.
 pub const IMAGE_BYTES: usize = 3_750_000;
 
 /// The number of base64 digits at each end of an image that are decoded to check it. A multiple of

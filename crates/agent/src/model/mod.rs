@@ -89,6 +89,8 @@ pub enum Credentials {
     NotNeeded,
     /// There is a key. Whether the provider accepts it shows at the first request.
     Present,
+    /// There is a key, and the provider refused it with the last request.
+    Refused,
     /// A key is needed and there is none.
     Missing,
 }

@@ -1,5 +1,5 @@
-//! Instructions for agents: files with well-known names, from the root of the repository down to the
-//! files that the session works on, the user's own, and what they import.
+//! Instructions for agents: files with well-known names, from the root of the repository down to
+//! the files that the session works on, the user's own, and what they import.
 
 use crate::{
     limits::INSTRUCTIONS_OF_ONE_FILE,

@@ -564,8 +564,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// Like [`Runtime::replay_written`], with the time at which each event was stored, in milliseconds
-    /// since the epoch; 0 if the store does not keep it.
+    /// Like [`Runtime::replay_written`], with the time at which each event was stored, in
+    /// milliseconds since the epoch; 0 if the store does not keep it.
     pub async fn replay_timed(
         &self,
         id: &SessionId,

@@ -166,6 +166,8 @@ impl SessionTask {
         let result = {
             let Self { session, controls, inbox, waiting, closing, .. } = self;
             let log = session.log().clone();
+            // Cancelled once the session is being closed.
+            let ending = CancellationToken::new();
             let work = async {
                 let _place = match controls.operator() {
                     None => None,
@@ -178,10 +180,12 @@ impl SessionTask {
                 if !session.log().memory().is_certain() {
                     let abandoned = async {
                         cancel.cancelled().await;
-                        tokio::time::sleep(CANCEL_GRACE).await;
+                        // A prompt that the end of the process cancels is recorded, so the log is
+                        // read all the same, unless the store hangs.
+                        if ending.is_cancelled() {
+                            tokio::time::sleep(CANCEL_GRACE).await;
+                        }
                     };
-                    // A prompt that is cancelled meanwhile is recorded, so the log is read all the
-                    // same, unless the store hangs.
                     tokio::select! {
                         biased;
                         recovered = session.recover() => recovered?,
@@ -200,6 +204,9 @@ impl SessionTask {
                         break;
                     };
                     take(controls, waiting, closing, message, Some((number, &cancel))).await;
+                    if !closing.is_empty() {
+                        ending.cancel();
+                    }
                 }
             };
             let turn = async {

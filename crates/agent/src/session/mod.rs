@@ -258,6 +258,7 @@ impl Session {
             }),
             asked,
             confined: ruling.is_confined(),
+            may_leave: self.settings().permissions.folder.is_none(),
         };
         ToolContext { system: self.gate.confined(ruling), call, ..self.own_context(cancel) }
     }

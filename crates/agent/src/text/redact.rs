@@ -71,7 +71,8 @@ impl Redactor {
         if plain == redacted {
             return text.to_owned();
         }
-        // A private key spans several lines, so lines are compared only if their number is the same.
+        // A private key spans several lines, so lines are compared only if their number is the
+        // same.
         if redacted.matches('\n').count() != text.matches('\n').count() {
             return redacted;
         }

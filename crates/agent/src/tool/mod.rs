@@ -37,8 +37,8 @@ pub trait Tool: DeserializeOwned + Send + Sync + 'static {
     /// Returns the JSON Schema of the arguments, which must be of type `object`.
     fn parameters() -> Value;
 
-    /// Returns the paths among the arguments, as the model wrote them. One that names no file may be
-    /// replaced by the spelling of the disk, before the gate decides.
+    /// Returns the paths among the arguments, as the model wrote them. One that names no file may
+    /// be replaced by the spelling of the disk, before the gate decides.
     fn paths(&mut self) -> Vec<&mut String> {
         Vec::new()
     }
@@ -124,12 +124,20 @@ pub struct ToolCallContext {
     pub asked: bool,
     /// Whether the tool's commands run in a sandbox.
     pub confined: bool,
+    /// Whether a command may ask to leave the sandbox. A server's users cannot.
+    pub may_leave: bool,
 }
 
 impl ToolCallContext {
     /// Creates the context of an action outside any call: its progress is shown to no client.
     pub(crate) fn outside() -> Self {
-        Self { id: ToolCallId(String::new()), progress: Arc::new(|_| {}), asked: false, confined: false }
+        Self {
+            id: ToolCallId(String::new()),
+            progress: Arc::new(|_| {}),
+            asked: false,
+            confined: false,
+            may_leave: true,
+        }
     }
 }
 

@@ -222,7 +222,11 @@ impl Bash {
 
     /// Returns the result of a command that exited by itself.
     fn ended(&self, cx: &ToolContext, said: &str, status: &ExitStatus) -> String {
-        let hint = if cx.call.confined && !self.outside_sandbox { sandbox_hint(said, status) } else { "" };
+        let hint = match cx.call.confined && !self.outside_sandbox && sandbox_may_be_why(said, status) {
+            true if cx.call.may_leave => format!("\n({SANDBOX} {LEAVE})"),
+            true => format!("\n({SANDBOX})"),
+            false => String::new(),
+        };
         format!("{}\n{}{hint}", or_nothing(said), ending(status))
     }
 
@@ -262,8 +266,15 @@ fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &s
     if success { output } else { output.failed() }
 }
 
-/// Returns the hint for the model if a failure looks like an effect of the sandbox.
-fn sandbox_hint(said: &str, status: &ExitStatus) -> &'static str {
+/// What the sandbox keeps a command from.
+const SANDBOX: &str = "This ran in a sandbox: no network; writes only below the project and the temporary directory, and not to git's configuration and hooks \
+                       or to files that editors and build tools obey, such as .vscode and .npmrc.";
+/// How a command leaves the sandbox.
+const LEAVE: &str =
+    "If that is why it failed, call bash again with outside_sandbox set and a reason; the user is asked.";
+
+/// Whether a failure looks like an effect of the sandbox.
+fn sandbox_may_be_why(said: &str, status: &ExitStatus) -> bool {
     const SIGNS: [&str; 11] = [
         "Permission denied",
         "Operation not permitted",
@@ -277,14 +288,7 @@ fn sandbox_hint(said: &str, status: &ExitStatus) -> &'static str {
         "Name or service not known",
         "Could not connect",
     ];
-    match !status.success() && SIGNS.iter().any(|sign| said.contains(sign)) {
-        true => {
-            "\n(This ran in a sandbox: no network; writes only below the project and the temporary directory, and not to git's configuration and hooks \
-             or to files that editors and build tools obey, such as .vscode and .npmrc. If that is why it failed, call bash again with \
-             outside_sandbox set and a reason; the user is asked.)"
-        }
-        false => "",
-    }
+    !status.success() && SIGNS.iter().any(|sign| said.contains(sign))
 }
 
 fn or_nothing(said: &str) -> &str {

@@ -18,6 +18,9 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::Span;
 
+/// The URI of what a hook adds to a prompt.
+const HOOK_NOTE: &str = "tiller:/hook";
+
 /// The input of a turn.
 pub(crate) struct TurnInput {
     pub(crate) content: Vec<Content>,
@@ -237,7 +240,12 @@ impl Turn<'_> {
         let about = || json!({ "prompt": words(&content) });
         let hooks = self.session.reload_settings().await.hooks.clone();
         let said = hooks.run(HookEvent::Prompt, self.session.cwd(), None, about, self.cancel).await;
-        content.extend(said.notes.into_iter().map(Content::text));
+        let note = |text| Content::Resource {
+            uri: HOOK_NOTE.to_owned(),
+            mime_type: Some("text/plain".to_owned()),
+            text,
+        };
+        content.extend(said.notes.into_iter().map(note));
         (content, said.denial.map(Reply::refused))
     }
 }

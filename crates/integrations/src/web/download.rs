@@ -21,7 +21,7 @@ const ACCEPTED: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=
 pub(super) enum DownloadError {
     #[error(
         "{host} has the address {address}, which is not on the public internet. web_fetch reaches this machine and private networks only for \
-         the hosts of the setting web.local_hosts, which the user can change"
+         the hosts of the setting web.local_hosts"
     )]
     Local { host: String, address: std::net::IpAddr },
     #[error("{host} has the address {address}, which web_fetch never connects to")]

@@ -57,14 +57,18 @@ impl Catalog {
             _ => None,
         };
         let key_setting = match official {
+            _ if options.is_served => {
+                "your own key (providers/configure), or ask the server's administrator for one".to_owned()
+            }
             Some((_, variable)) => variable.to_owned(),
             None => format!("the API key of the provider `{provider}` in the configuration"),
         };
         let base_url = match (&vendor.base_url, official) {
             (Some(url), _) => url.as_str(),
             (None, Some(_)) if vendor.api_key.is_none() => {
+                let setup = if options.is_served { "" } else { "run `tiller setup`, " };
                 return Err(ModelError::Auth(format!(
-                    "{provider} has no API key: run `tiller setup`, set {key_setting}, or choose another model"
+                    "{provider} has no API key: {setup}set {key_setting}, or choose another model"
                 )));
             }
             (None, Some((url, _))) => url,

@@ -140,6 +140,12 @@ impl Peer {
                 "{provider} refused the request{number}: the account has no credit left: {explanation}; add credit or choose another model"
             )));
         }
+        let is_key_refused = status == Some(401)
+            || status == Some(400) && lower.contains("api key not valid")
+            || ["authentication_error", "invalid_api_key"].iter().any(|word| kind.contains(word));
+        if let Some(key) = self.key.as_ref().filter(|_| is_key_refused) {
+            key.note(false);
+        }
         match status {
             Some(401 | 403) => Failure::permanent(ModelError::Auth(format!(
                 "{provider} refused the credentials{number}: {explanation}; set {key_setting}"

@@ -224,6 +224,9 @@ impl Run {
         };
         let status = response.status().as_u16();
         if response.status().is_success() {
+            if let Some(key) = &self.peer().key {
+                key.note(true);
+            }
             self.state = State::Sniff(response);
             self.on_accepted().await;
             return Ok(());

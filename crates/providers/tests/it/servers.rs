@@ -366,3 +366,13 @@ async fn a_configured_tool_profile_takes_precedence() {
         assert_eq!(listed(&catalog, "openai/tiny-1b").abilities.profile, expected);
     }
 }
+
+#[tokio::test]
+async fn a_served_user_is_told_what_a_user_can_do() {
+    for (is_served, says) in [(false, "tiller setup"), (true, "ask the server's administrator")] {
+        let catalog = catalog(ProvidersOptions { is_served, ..options() });
+        let error = catalog.get("openai/x").await.err().expect("there is no key").to_string();
+        assert!(error.contains(says), "{error}");
+        assert_eq!(error.contains("tiller setup"), !is_served, "{error}");
+    }
+}

@@ -63,6 +63,9 @@ pub use terminal::{is_interactive, open_terminal};
 use watchdog::Watchdog;
 pub use watcher::start_watcher;
 
+/// The `PATH` of commands where this process has none.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// Files and processes of this machine. Cheap to clone; clones share one watchdog.
 ///
 /// Writes go through symbolic links, preserve hard links and the file's mode, and preserve its
@@ -103,13 +106,24 @@ impl LocalSystem {
     }
 
     /// Adds the variables of the login shell to those of a command, and the home directory that it
-    /// has instead of that of this process.
+    /// has instead of that of this process. A command gets a home directory and a `PATH` also where
+    /// this process has none, as under some service managers.
     async fn complete_environment(&self, env: &mut Vec<(String, String)>) {
         self.options.login.complete(env, |command| self.start_piped(command)).await;
         if let Some(home) = &self.options.home {
             env.retain(|(name, _)| name != "HOME");
             env.push(("HOME".to_owned(), home.to_string()));
         }
+        let lacks = |name: &str| {
+            std::env::var_os(name).is_none_or(|value| value.is_empty())
+                && !env.iter().any(|(own, _)| own == name)
+        };
+        let home = std::env::home_dir().filter(|_| lacks("HOME"));
+        let path = lacks("PATH").then(|| DEFAULT_PATH.to_owned());
+        env.extend(
+            home.and_then(|home| Some(("HOME".to_owned(), home.into_os_string().into_string().ok()?))),
+        );
+        env.extend(path.map(|path| ("PATH".to_owned(), path)));
     }
 
     /// Starts a program with piped streams, with exactly the variables of the command.
@@ -329,7 +343,8 @@ impl System for LocalSystem {
     fn shell(&self) -> ShellProgram {
         *self.shell.get_or_init(|| {
             let root = AbsPath::new("/").expect("the root is absolute");
-            let path = std::env::var_os("PATH").unwrap_or_default();
+            let path = std::env::var_os("PATH").filter(|path| !path.is_empty());
+            let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
             match programs::is_there(ShellProgram::Bash.program(), &root, &path) {
                 true => ShellProgram::Bash,
                 false => ShellProgram::Sh,

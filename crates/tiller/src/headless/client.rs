@@ -75,7 +75,7 @@ pub(crate) fn with<T>(
     work(&mut output.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Returns the error for a call that nobody can approve.
+/// Returns the error for a call that no user can approve.
 fn denial(request: &PermissionRequest) -> String {
     let Remedy { rules, paths, in_prometheus } = &request.remedy;
     let flags: Vec<_> = rules.iter().map(flag).collect();

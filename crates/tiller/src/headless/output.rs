@@ -38,7 +38,7 @@ pub(crate) struct Output<W> {
     session: Option<(String, String)>,
     /// When the run began, by the clock.
     began: u64,
-    /// Tokens and requests as far as events told them.
+    /// Tokens and requests, from the events.
     spent: Spent,
     /// The calls that were denied.
     denied: HashSet<ToolCallId>,
@@ -187,7 +187,7 @@ impl<W: Write> Output<W> {
     pub(crate) fn event(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::UserMessage { content, .. } => {
-                let texts: Vec<_> = content.iter().filter_map(text_of).collect();
+                let texts: Vec<_> = content.iter().filter_map(said).collect();
                 self.line("user_message", json!({ "text": texts.join("\n") }));
             }
             SessionEvent::Phase(phase) => self.line("phase", json!({ "phase": phase_id(*phase) })),
@@ -466,6 +466,15 @@ fn phase_id(phase: Phase) -> &'static str {
         Phase::Thinking => "thinking",
         Phase::Tools => "tools",
         Phase::Idle => "idle",
+    }
+}
+
+/// Returns what the user wrote: text, or the name of something attached.
+fn said(content: &Content) -> Option<&str> {
+    match content {
+        Content::Resource { uri, .. } if !content.is_added() => Some(uri),
+        Content::Resource { .. } => None,
+        content => text_of(content),
     }
 }
 

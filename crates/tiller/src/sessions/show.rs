@@ -127,8 +127,9 @@ pub(super) fn event_text(event: &SessionEvent) -> Option<String> {
 
 fn content_text(content: &Content) -> &str {
     match content {
-        Content::Text(text) | Content::Resource { text, .. } => text,
-        Content::ResourceLink { uri, .. } => uri,
+        Content::Text(text) => text,
+        // The user named it, and did not write its text.
+        Content::Resource { uri, .. } | Content::ResourceLink { uri, .. } => uri,
         Content::Image { .. } => "(an image)",
     }
 }

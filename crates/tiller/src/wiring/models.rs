@@ -31,6 +31,7 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
             replay_base: Some(cwd.clone()),
         },
         attempts: AttemptOptions { silence: options.providers.silence, ..AttemptOptions::default() },
+        is_served: options.user_folder().is_some(),
     }
 }
 

@@ -61,3 +61,23 @@ fn the_login_shell_runs_only_if_needed_or_configured() {
         assert_eq!(asked(&home).is_empty(), !found, "{setting} {path}");
     }
 }
+
+/// A service manager may start it without variables.
+#[test]
+fn commands_have_a_home_and_bash_without_variables() {
+    let home = Home::new();
+    let args = [
+        "-m",
+        "offline/pilot",
+        "--yolo",
+        "-o",
+        "json",
+        "-p",
+        "run echo home=$HOME bash=${BASH_VERSION:+yes}",
+    ];
+    let mut command = home.tiller(&args);
+    let output = command.env_clear().env("TILLER_HOME", home.path().join("tiller")).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let of_user = std::env::home_dir().unwrap();
+    assert!(text.contains(&format!("home={} bash=yes", of_user.display())), "{text}");
+}

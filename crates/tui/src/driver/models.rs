@@ -30,7 +30,7 @@ fn key(id: &str, credentials: Credentials, sources: &HashMap<String, String>) ->
             Some(source) => ModelKey::From(Some(source.clone())),
             None => ModelKey::NotNeeded,
         },
-        Credentials::Present => ModelKey::From(sources.get(provider).cloned()),
+        Credentials::Present | Credentials::Refused => ModelKey::From(sources.get(provider).cloned()),
         Credentials::Missing => ModelKey::Missing(format!("tiller auth login {provider}")),
     }
 }

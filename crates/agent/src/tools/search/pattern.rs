@@ -26,8 +26,8 @@ const TYPES: &[(&[&str], &str)] = &[
 /// without a slash matches file names at any depth.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    /// The pattern, and the same with brackets as characters: names such as `[id]` are common in web
-    /// projects.
+    /// The pattern, and the same with brackets as characters: names such as `[id]` are common in
+    /// web projects.
     matchers: Vec<GlobMatcher>,
     by_name: bool,
     negated: bool,

@@ -52,6 +52,7 @@ pub(crate) async fn models(subject: &Subject<'_>, online: bool) -> ModelHealth {
     health.credentials = Some(match credentials {
         Credentials::NotNeeded => "not_needed",
         Credentials::Present => "present",
+        Credentials::Refused => "refused",
         Credentials::Missing => "missing",
     });
     let provider = id.split('/').next().unwrap_or_default();
