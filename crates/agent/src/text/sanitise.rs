@@ -248,7 +248,13 @@ fn judged(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut kept: VecDeque<char> = kept.chars().collect();
     // What is kept is a part of the text, in its order. A joiner that was dropped can stand before
     // one that was kept only if they are equal.
-    text.chars().map(move |c| (c, kept.pop_front_if(|next| *next == c).is_some()))
+    text.chars().map(move |c| {
+        let is_kept = kept.front() == Some(&c);
+        if is_kept {
+            kept.pop_front();
+        }
+        (c, is_kept)
+    })
 }
 
 /// Returns whether a byte is harmless by itself: printable ASCII, a line feed or a tab.
