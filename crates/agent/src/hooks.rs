@@ -195,6 +195,7 @@ impl Hooks {
             confinement: Confinement::Lifted,
             input: Some(input),
             interactive: false,
+            executor_approved: false,
         };
         let run = async {
             let mut process = system.spawn(command).await.map_err(|error| error.to_string())?;

@@ -76,6 +76,11 @@ pub enum SystemError {
     /// be verified.
     #[error("not run: it could not be confined in the editor's terminal ({0})")]
     NotConfined(&'static str),
+    /// The user approved that the editor runs a command, and it does not run commands.
+    #[error(
+        "not run: the editor opens no terminal, and it was approved for the editor's terminal; call it again"
+    )]
+    OtherExecutor,
     /// The path resolves to another target than when the permission decision was made.
     #[error(
         "the path leads to another file than when permission was decided, so nothing was done; try again: {0}"

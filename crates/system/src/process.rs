@@ -26,6 +26,9 @@ pub struct Command {
     /// Whether standard input is a pipe for [`Process::write_input`] instead of [`Command::input`].
     /// Has no effect on a command in a client's terminal.
     pub interactive: bool,
+    /// Whether the user approved the executor that [`crate::System::routes`] named. If that turns
+    /// out not to run commands, none does ([`crate::SystemError::OtherExecutor`]).
+    pub executor_approved: bool,
 }
 
 /// Variables that every backend sets for a command; [`Command::env`] overrides them.
@@ -71,6 +74,7 @@ impl Command {
             confinement: Confinement::Session,
             input: None,
             interactive: false,
+            executor_approved: false,
         }
     }
 }

@@ -43,6 +43,7 @@ async fn run(system: Arc<dyn System>, cwd: AbsPath, argv: Vec<String>) {
         confinement: Confinement::Lifted,
         input: None,
         interactive: false,
+        executor_approved: false,
     };
     match system.spawn(command).await {
         Ok(mut process) => drop(process.wait().await),

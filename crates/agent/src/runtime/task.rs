@@ -188,8 +188,8 @@ impl SessionTask {
                     };
                     tokio::select! {
                         biased;
-                        recovered = session.recover() => recovered?,
                         () = abandoned => return Ok(PromptOutcome::cancelled()),
+                        recovered = session.recover() => recovered?,
                     }
                 }
                 turn::run(session, controls, prompt, &cancel).await

@@ -145,6 +145,7 @@ impl Bash {
             command.confinement = Confinement::Lifted;
         }
         command.interactive = self.background;
+        command.executor_approved = cx.call.asked;
         command
     }
 

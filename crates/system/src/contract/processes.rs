@@ -103,6 +103,7 @@ async fn an_unknown_program_cannot_be_started(s: &Subject) {
         confinement: Confinement::Session,
         input: None,
         interactive: false,
+        executor_approved: false,
     };
     match s.system.spawn(command).await {
         Err(SystemError::Spawn { program, .. }) => assert_eq!(program, "tiller-no-such-program"),

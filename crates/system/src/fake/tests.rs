@@ -75,6 +75,7 @@ async fn scripts_are_found_by_their_command_line() {
             confinement: crate::Confinement::Session,
             input: None,
             interactive: false,
+            executor_approved: false,
         })
     };
     let mut process = run("cargo", &["test", "-q"]).await.unwrap();

@@ -315,6 +315,7 @@ async fn a_command_ends_when_this_process_is_killed() {
         confinement: crate::Confinement::Session,
         input: None,
         interactive: false,
+        executor_approved: false,
     };
     let mut helper = system.spawn(helper).await.unwrap();
     let mut output = String::new();

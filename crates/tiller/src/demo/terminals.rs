@@ -78,6 +78,7 @@ impl Terminals {
             confinement: Confinement::Session,
             input: None,
             interactive: false,
+            executor_approved: false,
         };
         let process = self.system.spawn(command).await.map_err(|error| Refusal(-32603, error.to_string()))?;
         self.created += 1;

@@ -72,6 +72,7 @@ async fn check(system: &dyn System, program: &AbsPath, version: &str) -> Result<
         confinement: Confinement::Lifted,
         input: None,
         interactive: false,
+        executor_approved: false,
     };
     let mut process =
         system.spawn(command).await.context("the new program does not start on this machine")?;

@@ -483,6 +483,9 @@ impl System for AcpSystem {
         };
         match started {
             Ok(process) => Ok(Box::new(process)),
+            Err((CallError::Unsupported, true)) if command.executor_approved => {
+                Err(SystemError::OtherExecutor)
+            }
             // Nothing ran, so the command runs locally, once.
             Err((CallError::Unsupported, true)) => self.local.spawn(command).await,
             // Otherwise the command may have run, so it never runs again.

@@ -438,6 +438,17 @@ async fn a_command_runs_locally_once_if_terminals_turn_out_unsupported() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_approved_command_does_not_move_to_this_machine() {
+    let stage = without_a_terminal(Fault::Error(-32601, "Method not found")).await;
+    let approved = Command { executor_approved: true, ..command("x") };
+    let Err(error) = stage.system.spawn(approved.clone()).await else { panic!("it ran") };
+    assert!(matches!(error, SystemError::OtherExecutor), "{error}");
+    assert_eq!((stage.spawned(), stage.system.routes().spawn), (0, Route::Local));
+    // The user is asked again, about this machine.
+    assert!(stage.system.spawn(approved).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn e02_a_refused_terminal_is_not_replaced_by_a_local_command() {
     let stage = without_a_terminal(Fault::Error(-32603, "the user said no")).await;
     let Err(error) = stage.system.spawn(command("x")).await else { panic!("it ran") };

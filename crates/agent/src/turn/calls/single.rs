@@ -90,12 +90,16 @@ impl Calls<'_> {
             decided.push(SessionEvent::ToolCall(started));
             self.session.record(std::mem::take(&mut decided)).await?;
             let outcome = self.execute(&mut candidate, cx, cancel).await?;
-            if let Err(ToolError::System(SystemError::NotConfined(_))) = outcome
-                && ruling.is_confined()
-                && let Some(Ok(ruling)) = self.rule_on(&mut candidate, cancel).await
-                && !ruling.is_confined()
+            let moved = matches!(outcome, Err(ToolError::System(SystemError::OtherExecutor)));
+            let unconfined = ruling.is_confined()
+                && matches!(outcome, Err(ToolError::System(SystemError::NotConfined(_))));
+            if (moved || unconfined)
+                && let Some(Ok(now)) = self.rule_on(&mut candidate, cancel).await
+                && (moved || !now.is_confined())
             {
-                // Nothing has run yet. The call is ruled on again, as an unconfined command.
+                // Nothing has run yet. The call is ruled on again: for the executor that runs it, or
+                // as an unconfined command.
+                let ruling = now;
                 return Box::pin(self.run_alone(candidate, Some(ruling), cancel)).await;
             }
             (self.run_result_hooks(&mut candidate, outcome, cancel).await, content)
