@@ -142,7 +142,7 @@ test("a prompt has images, links and files", async (t) => {
   const session = await client.newSession(where.project);
   const answer = await session.prompt([
     { type: "text", text: "help" },
-    { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" },
+    { type: "image", mimeType: "image/png", data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==" },
     { type: "resource_link", name: "linked.txt", uri: pathToFileURL(linked).href },
     { type: "resource", resource: { uri: "file:///x.txt", text: "embedded" } },
   ]);

@@ -2,7 +2,8 @@
 //! reader.
 //!
 //! Applied only where events and questions leave for a client. What is stored, and what the model
-//! reads, is unchanged. Diffs are shown exactly as they will be written.
+//! reads, is unchanged. Diffs are shown exactly as they will be written. A client whose output is
+//! data gets texts as they were written, without control sequences.
 
 use crate::{
     Colours, CompactionStep, Content, Item, LiveOutput, MessageId, PermissionRequest, PlanEntry, Reasoning,
@@ -21,6 +22,8 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Cleaner {
     stream: Mutex<Option<(MessageId, Sanitiser)>>,
+    /// The same for the form in which the message is data.
+    data: Mutex<Option<(MessageId, Sanitiser)>>,
     /// The state per running command, since commands may run in parallel; removed when the call
     /// ends.
     outputs: Mutex<HashMap<ToolCallId, Sanitiser>>,
@@ -31,7 +34,7 @@ impl Cleaner {
     pub(crate) fn event(&self, mut event: SessionEvent) -> SessionEvent {
         match &mut event {
             SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
-                *text = self.piece(id, text);
+                *text = piece(&self.stream, id, text, Sanitiser::default);
             }
             SessionEvent::ModelResponse(response) => {
                 for item in &mut response.items {
@@ -89,6 +92,48 @@ impl Cleaner {
         event
     }
 
+    /// Returns the event as data, given the event as it is displayed: what the model and the user
+    /// wrote, without control sequences. `None` if that is the same.
+    pub(crate) fn written(&self, event: &SessionEvent) -> Option<SessionEvent> {
+        let mut event = match event {
+            SessionEvent::MessageDelta { .. }
+            | SessionEvent::ThoughtDelta { .. }
+            | SessionEvent::ModelResponse(_)
+            | SessionEvent::UserMessage { .. } => event.clone(),
+            _ => return None,
+        };
+        let whole = |text: &mut String| {
+            if !text.bytes().all(is_plain) {
+                *text = Sanitiser::of_data().push(text);
+            }
+        };
+        match &mut event {
+            SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
+                *text = piece(&self.data, id, text, Sanitiser::of_data);
+            }
+            SessionEvent::ModelResponse(response) => {
+                for item in &mut response.items {
+                    match item {
+                        Item::Text(Text { text, .. }) | Item::Reasoning(Reasoning { text, .. }) => {
+                            whole(text);
+                        }
+                        Item::Call(_) | Item::Other(_) => {}
+                    }
+                }
+            }
+            SessionEvent::UserMessage { content, .. } => {
+                for item in content {
+                    match item {
+                        Content::Text(text) => whole(text),
+                        item => clean_item(item),
+                    }
+                }
+            }
+            _ => {}
+        }
+        Some(event)
+    }
+
     /// Sanitises one piece of a command's output; an escape sequence may begin in one piece and end
     /// in another.
     fn output(&self, update: &mut ToolCallUpdate) {
@@ -101,13 +146,19 @@ impl Cleaner {
             outputs.remove(&update.id);
         }
     }
+}
 
-    fn piece(&self, id: &MessageId, text: &str) -> String {
-        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *stream {
-            Some((current, sanitiser)) if current == id => sanitiser.push(text),
-            other => other.insert((id.clone(), Sanitiser::default())).1.push(text),
-        }
+/// Sanitises a piece of a message that arrives in pieces.
+fn piece(
+    stream: &Mutex<Option<(MessageId, Sanitiser)>>,
+    id: &MessageId,
+    text: &str,
+    new: impl FnOnce() -> Sanitiser,
+) -> String {
+    let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *stream {
+        Some((current, sanitiser)) if current == id => sanitiser.push(text),
+        other => other.insert((id.clone(), new())).1.push(text),
     }
 }
 

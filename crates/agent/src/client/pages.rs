@@ -23,7 +23,7 @@ pub struct EventPages {
 pub(crate) enum EventForm {
     /// Sanitised for display.
     Shown,
-    /// As they were recorded.
+    /// As data: what the model and the user wrote is complete.
     Written,
 }
 
@@ -83,7 +83,7 @@ impl EventPages {
             let wanted = stored.into_iter().filter(|(number, _)| *number <= until);
             let formed = |event| match form {
                 EventForm::Shown => cleaner.event(event),
-                EventForm::Written => event,
+                EventForm::Written => cleaner.written(&event).unwrap_or_else(|| cleaner.event(event)),
             };
             Ok(Page { events: wanted.map(|(number, event)| (number, formed(event))).collect(), last })
         }));

@@ -255,7 +255,8 @@ impl SessionLog {
     fn send(&self, state: &mut State, event: &SessionEvent) {
         let shown = self.cleaner.event(event.clone());
         state.live.note(&shown);
-        self.client.notify_written(event, &shown);
+        let written = self.cleaner.written(event);
+        self.client.notify_written(written.as_ref().unwrap_or(&shown), &shown);
     }
 
     /// Sends a permission request to the client, sanitised for display as events are.

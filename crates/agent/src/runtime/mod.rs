@@ -525,7 +525,8 @@ impl Runtime {
         self.replay_numbered(id, EventForm::Shown, &mut |_, event| each(event)).await
     }
 
-    /// Like [`Runtime::replay`], with the events as they were recorded, for output that is data.
+    /// Like [`Runtime::replay`], with the events as data: what the model and the user wrote is
+    /// complete.
     pub async fn replay_written(
         &self,
         id: &SessionId,

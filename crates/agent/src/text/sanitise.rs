@@ -13,6 +13,8 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeEmoji as _, UnicodeGeneral
 pub struct Sanitiser {
     scanner: Scanner,
     joins: Joins,
+    /// Whether only sequences and control characters are removed.
+    keeps_text: bool,
 }
 
 /// Separates the text of a stream from its escape sequences. A sequence may be split between
@@ -68,11 +70,19 @@ impl Sanitiser {
     pub fn push(&mut self, piece: &str) -> String {
         let mut out = String::with_capacity(piece.len());
         for c in piece.chars() {
-            if let Some(Seen::Text(c)) = self.scanner.next(c) {
-                self.joins.push(c, &mut out);
+            match self.scanner.next(c) {
+                Some(Seen::Text(c)) if !self.keeps_text => self.joins.push(c, &mut out),
+                Some(Seen::Text(c)) if !c.is_control() || matches!(c, '\n' | '\t') => out.push(c),
+                _ => {}
             }
         }
         out
+    }
+
+    /// Creates a sanitiser for text as data: it removes escape sequences and control characters,
+    /// which are commands to a terminal, and keeps everything else as it was written.
+    pub(crate) fn of_data() -> Self {
+        Self { keeps_text: true, ..Self::default() }
     }
 }
 

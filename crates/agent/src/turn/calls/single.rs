@@ -97,8 +97,8 @@ impl Calls<'_> {
                 && let Some(Ok(now)) = self.rule_on(&mut candidate, cancel).await
                 && (moved || !now.is_confined())
             {
-                // Nothing has run yet. The call is ruled on again: for the executor that runs it, or
-                // as an unconfined command.
+                // Nothing has run yet. The call is ruled on again: for the executor that runs it,
+                // or as an unconfined command.
                 let ruling = now;
                 return Box::pin(self.run_alone(candidate, Some(ruling), cancel)).await;
             }
