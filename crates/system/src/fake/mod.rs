@@ -15,13 +15,16 @@ pub use faults::Call;
 pub use process::Script;
 
 use crate::{
-    AbsPath, Command, Entry, Metadata, Piped, PipedCommand, Process, Routes, SandboxSupport, System,
-    SystemError, TextRange, WalkOptions, text,
+    AbsPath, Claim, Command, Entry, Metadata, Piped, PipedCommand, Process, Routes, SandboxSupport, System,
+    SystemError, TextRange, WalkOptions, system::resolved, text,
 };
 use async_trait::async_trait;
 use faults::{Fault, Faults};
 use process::{FakeProcess, Running, Scripts};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 use tree::{Node, Tree};
 
 /// In-memory files, directories, links and scripted commands. Share it in an `Arc`.
@@ -29,6 +32,8 @@ use tree::{Node, Tree};
 /// The setup methods take absolute paths as strings and panic on any other path, because that is a
 /// mistake in the test.
 pub struct FakeSystem {
+    /// Identifies this system among those of the process.
+    number: u64,
     tree: Mutex<Tree>,
     scripts: Mutex<Scripts>,
     faults: Mutex<Faults>,
@@ -47,7 +52,9 @@ impl Default for FakeSystem {
 impl FakeSystem {
     /// Creates a system with the root directory and no commands.
     pub fn new() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
         Self {
+            number: LAST.fetch_add(1, Ordering::Relaxed),
             tree: Mutex::default(),
             scripts: Mutex::default(),
             faults: Mutex::default(),
@@ -168,6 +175,13 @@ fn absolute(path: &str) -> AbsPath {
 
 #[async_trait]
 impl System for FakeSystem {
+    async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
+        // Its files are its own: writers of other fake systems, whose clocks may stand still, do not
+        // wait for them.
+        let own = |path: &AbsPath| path.join(format!("fake system {}", self.number));
+        Ok(Claim::in_process(resolved(self, paths).await.iter().map(own).collect()).await)
+    }
+
     async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
         self.enter("read", path).await?;
         Ok(lock(&self.tree).file(path)?.to_vec())

@@ -4,8 +4,8 @@ use super::Plan;
 use async_trait::async_trait;
 use std::sync::Arc;
 use system::{
-    AbsPath, Command, Entry, ExitStatus, FakeSystem, Metadata, Output, Piped, PipedCommand, Process, Routes,
-    System, SystemError, TerminalId, TextRange, WalkOptions,
+    AbsPath, Claim, Command, Entry, ExitStatus, FakeSystem, Metadata, Output, Piped, PipedCommand, Process,
+    Routes, System, SystemError, TerminalId, TextRange, WalkOptions,
 };
 
 /// A system whose operations and processes fail.
@@ -29,6 +29,10 @@ macro_rules! failing {
             $(async fn $name(&self, $($argument: $type),*) -> Result<$result, SystemError> {
                 self.plan.through(self.inner.$name($($argument),*), || broken(&any_path())).await
             })*
+
+            async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
+                self.inner.claim(paths).await
+            }
 
             async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
                 let started = self.plan.through(self.inner.spawn(command), || broken(&any_path())).await?;
