@@ -29,6 +29,8 @@ export class Agent {
     this.handlers = handlers;
     this.child = spawn(stage.tiller, ["acp", ...words], { cwd: root, env: stage.env, stdio: ["pipe", "pipe", "ignore"] });
     this.ended = new Promise((done) => this.child.on("close", done));
+    // An answer to a request may come after the agent's end.
+    this.child.stdin.on("error", () => {});
     this.child.stdout.setEncoding("utf8");
     this.child.stdout.on("data", (piece) => {
       this.#buffer += piece;
