@@ -6,7 +6,7 @@
 
 use crate::stage::stage;
 use acp::{
-    client_facts::{Client, KNOWN, Name},
+    client_facts::{Client, KNOWN, Name, Terminal},
     testing::{Answer, ClientName, Editor, EditorScript, TerminalScript},
 };
 use agent::fake::Reply;
@@ -37,7 +37,12 @@ async fn shown(client: &Client) -> String {
         .offering(flag("/fs/readTextFile"), flag("/fs/writeTextFile"), flag("/terminal"))
         .named(client_name(client))
         .start_terminal(Arc::new(|_| TerminalScript::exits(PRINTED, 0)));
-    let script = script.permissions([Answer::Select("allow_once"), Answer::Select("allow_once")]);
+    // The terminals of a client without a name or without a known form are probed. This editor's do
+    // not pass, so the user is asked again, about this machine.
+    let is_known = !client.names.is_empty() && client.facts.terminal != Terminal::Unknown;
+    let is_probed = flag("/terminal") && !is_known;
+    let asked = if is_probed { 3 } else { 2 };
+    let script = script.permissions((0..asked).map(|_| Answer::Select("allow_once")));
     let edit = json!({"path": "/w/a.txt", "old_string": "two", "new_string": "2"});
     let tasks = json!({"tasks": [{"subject": "Edit"}, {"subject": "Run"}]});
     let replies = [
