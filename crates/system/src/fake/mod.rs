@@ -176,8 +176,8 @@ fn absolute(path: &str) -> AbsPath {
 #[async_trait]
 impl System for FakeSystem {
     async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
-        // Its files are its own: writers of other fake systems, whose clocks may stand still, do not
-        // wait for them.
+        // Its files are its own: writers of other fake systems, whose clocks may stand still, do
+        // not wait for them.
         let own = |path: &AbsPath| path.join(format!("fake system {}", self.number));
         Ok(Claim::in_process(resolved(self, paths).await.iter().map(own).collect()).await)
     }
