@@ -21,8 +21,8 @@ pub trait Client: Send + Sync {
     fn notify(&self, event: &SessionEvent);
 
     /// Notifies the client of an event in both forms: as data, with what the model and the user
-    /// wrote, and sanitised for display. For a client whose output is data, such as a file or JSON. Others
-    /// take the second. Neither has control sequences.
+    /// wrote, and sanitised for display. For a client whose output is data, such as a file or JSON.
+    /// Others take the second. Neither has control sequences.
     fn notify_written(&self, _written: &SessionEvent, shown: &SessionEvent) {
         self.notify(shown);
     }
