@@ -144,10 +144,13 @@ impl Reader<'_> {
             _ => return,
         };
         let is_of_user = !from.starts_with(self.places.root);
+        // The folders of the user's instructions also hold histories and settings of programs.
+        let is_document = is_of_user || path.as_str().ends_with(".md");
         let owner = if path.starts_with(self.places.root) {
             Owner::Project
         } else if is_of_user && home.is_some_and(|home| path.starts_with(home))
-            || self.places.user.files.iter().filter_map(AbsPath::parent).any(|own| path.starts_with(&own))
+            || is_document
+                && self.places.user.files.iter().filter_map(AbsPath::parent).any(|own| path.starts_with(&own))
         {
             Owner::User
         } else {
@@ -267,11 +270,12 @@ mod tests {
         for (path, text) in [
             ("/home/me/.claude/CLAUDE.md", "Mine. See @notes.md and @~/work.md"),
             ("/home/me/.claude/notes.md", "My notes."),
+            ("/home/me/.claude/history.jsonl", "canary"),
             ("/home/me/work.md", "My work."),
             ("/home/me/.ssh/id_rsa", "secret canary"),
             (
                 "/r/a/b/AGENTS.md",
-                "Near: @docs/style.md, @../../up.md, `@no.md`, @who @~/.claude/notes.md @/etc/passwd @~/.ssh/id_rsa\n```\n@no.md\n```",
+                "Near: @docs/style.md, @../../up.md, `@no.md`, @who @~/.claude/notes.md @~/.claude/history.jsonl @/etc/passwd @~/.ssh/id_rsa\n```\n@no.md\n```",
             ),
             ("/r/a/b/CLAUDE.local.md", "Local."),
             ("/r/a/b/docs/style.md", "Style."),
@@ -303,7 +307,7 @@ mod tests {
             ]
         );
         let unused: Vec<_> = all.unused.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(unused, ["/etc/passwd", "/home/me/.ssh/id_rsa"]);
+        assert_eq!(unused, ["/home/me/.claude/history.jsonl", "/etc/passwd", "/home/me/.ssh/id_rsa"]);
         assert!(!format!("{:?}", all.files).contains("canary"));
     }
 
