@@ -56,7 +56,10 @@ pub(crate) fn run() -> Result<()> {
 
     for target in cross::TARGETS.iter().filter(|target| target.in_ci) {
         match target.check() {
-            Ok(mut check) => steps.command(target.step, &mut check)?,
+            Ok(mut check) => {
+                steps.command(target.step, &mut check)?;
+                target.remove_output()?;
+            }
             Err(reason) => steps.skip(target.step, format!("{reason:#}")),
         }
     }

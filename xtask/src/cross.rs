@@ -8,7 +8,7 @@
 
 mod compiler;
 
-use crate::process::{ProgramEnd, capture, command, command_line, run_with_limit};
+use crate::process::{ProgramEnd, capture, command, command_line, run_with_limit, target_dir};
 use anyhow::{Context, Result, bail};
 use compiler::Compiler;
 use std::path::Path;
@@ -98,6 +98,12 @@ impl Target {
         Compiler::of(self)?.set(self, &mut cargo)?;
         cargo.args(["--", "-D", "warnings"]);
         Ok(cargo)
+    }
+
+    /// Removes the output of the check, which no other step uses.
+    pub(crate) fn remove_output(&self) -> Result<()> {
+        let output = target_dir().join(self.triple).join("debug");
+        std::fs::remove_dir_all(&output).with_context(|| format!("cannot remove {}", output.display()))
     }
 }
 
