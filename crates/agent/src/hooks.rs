@@ -187,15 +187,9 @@ impl Hooks {
         let program =
             if program.contains('/') { cwd.join(program).as_str().to_owned() } else { program.clone() };
         let command = Command {
-            program,
-            args: args.to_vec(),
-            cwd: cwd.clone(),
-            env: Vec::new(),
-            output_limit: HOOK_OUTPUT_BYTES,
             confinement: Confinement::Lifted,
             input: Some(input),
-            interactive: false,
-            executor_approved: false,
+            ..Command::new(program, args.to_vec(), cwd.clone(), HOOK_OUTPUT_BYTES)
         };
         let run = async {
             let mut process = system.spawn(command).await.map_err(|error| error.to_string())?;

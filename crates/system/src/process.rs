@@ -57,17 +57,11 @@ impl Command {
         UNATTENDED_ENV.into_iter().filter(|(name, _)| !self.env.iter().any(|(own, _)| own == name)).chain(own)
     }
 
-    /// Creates a command that runs a shell line with `sh -c LINE`.
-    pub fn shell(line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
-        Self::line(ShellProgram::Sh, line, cwd, output_limit)
-    }
-
-    /// Creates a command that runs a shell line with `-c` in the given shell, usually that of
-    /// [`crate::System::shell`].
-    pub fn line(shell: ShellProgram, line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
+    /// Creates a command with no variables and no input, confined as its session is.
+    pub fn new(program: impl Into<String>, args: Vec<String>, cwd: AbsPath, output_limit: usize) -> Self {
         Self {
-            program: shell.program().to_owned(),
-            args: vec!["-c".to_owned(), line.into()],
+            program: program.into(),
+            args,
             cwd,
             env: Vec::new(),
             output_limit,
@@ -76,6 +70,17 @@ impl Command {
             interactive: false,
             executor_approved: false,
         }
+    }
+
+    /// Creates a command that runs a shell line with `sh -c LINE`.
+    pub fn shell(line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
+        Self::line(ShellProgram::Sh, line, cwd, output_limit)
+    }
+
+    /// Creates a command that runs a shell line with `-c` in the given shell, usually that of
+    /// [`crate::System::shell`].
+    pub fn line(shell: ShellProgram, line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
+        Self::new(shell.program(), vec!["-c".to_owned(), line.into()], cwd, output_limit)
     }
 }
 

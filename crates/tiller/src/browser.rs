@@ -34,16 +34,10 @@ fn command(url: &str) -> Option<Vec<String>> {
 
 async fn run(system: Arc<dyn System>, cwd: AbsPath, argv: Vec<String>) {
     let mut words = argv.into_iter();
+    let program = words.next().unwrap_or_default();
     let command = Command {
-        program: words.next().unwrap_or_default(),
-        args: words.collect(),
-        cwd,
-        env: Vec::new(),
-        output_limit: BROWSER_OUTPUT_BYTES,
         confinement: Confinement::Lifted,
-        input: None,
-        interactive: false,
-        executor_approved: false,
+        ..Command::new(program, words.collect(), cwd, BROWSER_OUTPUT_BYTES)
     };
     match system.spawn(command).await {
         Ok(mut process) => drop(process.wait().await),

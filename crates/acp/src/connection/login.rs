@@ -69,11 +69,7 @@ impl<W: Wire> Connection<W> {
     async fn log_in(&self, method: &str) -> Result<bool, Error> {
         match method {
             METHOD | TERMINAL_METHOD if !self.login.is_shown.load(Ordering::Relaxed) => {}
-            METHOD | TERMINAL_METHOD => {
-                if self.runtime.is_unconfigured(&self.options.default_cwd).await {
-                    return Err(errors::unconfigured(&METHODS, self.options.machines.folder.is_some()));
-                }
-            }
+            METHOD | TERMINAL_METHOD => self.check_configured(&self.options.default_cwd).await?,
             PILOT_METHOD => self.login.without_model.store(true, Ordering::Relaxed),
             _ => {
                 return Err(errors::invalid_params(format!("unknown methodId {method:?}; use {METHOD:?}")));
@@ -92,12 +88,20 @@ impl<W: Wire> Connection<W> {
     pub(crate) async fn check_may_start(&self, cwd: &AbsPath) -> Result<(), Error> {
         let shows =
             self.login.is_shown.load(Ordering::Relaxed) && !self.login.without_model.load(Ordering::Relaxed);
-        if shows && self.runtime.is_unconfigured(cwd).await {
-            return Err(errors::unconfigured(&METHODS, self.options.machines.folder.is_some()));
+        if shows {
+            self.check_configured(cwd).await?;
         }
         // Finding the default model reads the settings, and is needed after a logout only.
         match self.login.logged_out.load(Ordering::Relaxed) {
             true => self.check_model_allowed(&self.runtime.default_model_in(Some(cwd)).await),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that a model is configured.
+    async fn check_configured(&self, cwd: &AbsPath) -> Result<(), Error> {
+        match self.runtime.is_unconfigured(cwd).await {
+            true => Err(errors::unconfigured(&METHODS, self.options.machines.folder.is_some())),
             false => Ok(()),
         }
     }

@@ -6,9 +6,9 @@
 //! data gets texts as they were written, without control sequences.
 
 use crate::{
-    Colours, CompactionStep, Content, Item, LiveOutput, MessageId, PermissionRequest, PlanEntry, Reasoning,
-    SessionEvent, SessionRecord, SubagentState, SwarmEvent, Text, ToolCallId, ToolCallUpdate, ToolContent,
-    ToolStatus, TurnEnd,
+    Colours, CompactionStep, Content, Item, LiveOutput, MessageId, ModelResponse, PermissionRequest,
+    PlanEntry, Reasoning, SessionEvent, SessionRecord, SubagentState, SwarmEvent, Text, ToolCallId,
+    ToolCallUpdate, ToolContent, ToolStatus, TurnEnd,
     text::sanitise::{Sanitiser, escape_only, escaped, is_plain, sanitise},
 };
 use serde_json::Value;
@@ -36,16 +36,7 @@ impl Cleaner {
             SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
                 *text = piece(&self.stream, id, text, Sanitiser::default);
             }
-            SessionEvent::ModelResponse(response) => {
-                for item in &mut response.items {
-                    match item {
-                        Item::Text(Text { text, .. }) | Item::Reasoning(Reasoning { text, .. }) => {
-                            clean(text)
-                        }
-                        Item::Call(_) | Item::Other(_) => {}
-                    }
-                }
-            }
+            SessionEvent::ModelResponse(response) => texts(response).for_each(clean),
             SessionEvent::AnswerPart(part) => {
                 [&mut part.text, &mut part.thoughts].into_iter().for_each(clean);
             }
@@ -94,33 +85,19 @@ impl Cleaner {
 
     /// Returns the event as data, given the event as it is displayed: what the model and the user
     /// wrote, without control sequences. `None` if that is the same.
-    pub(crate) fn written(&self, event: &SessionEvent) -> Option<SessionEvent> {
-        let mut event = match event {
-            SessionEvent::MessageDelta { .. }
-            | SessionEvent::ThoughtDelta { .. }
-            | SessionEvent::ModelResponse(_)
-            | SessionEvent::UserMessage { .. } => event.clone(),
-            _ => return None,
-        };
-        let whole = |text: &mut String| {
-            if !text.bytes().all(is_plain) {
-                *text = Sanitiser::of_data().push(text);
-            }
-        };
+    pub(crate) fn written(&self, event: &SessionEvent, shown: &SessionEvent) -> Option<SessionEvent> {
+        // Data keeps all that is displayed. Where nothing was removed, no sequence is open either,
+        // so the state of the stream stays as it is.
+        if event == shown {
+            return None;
+        }
+        let mut event = event.clone();
+        let whole = |text: &mut String| *text = Sanitiser::of_data().push(text);
         match &mut event {
             SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
                 *text = piece(&self.data, id, text, Sanitiser::of_data);
             }
-            SessionEvent::ModelResponse(response) => {
-                for item in &mut response.items {
-                    match item {
-                        Item::Text(Text { text, .. }) | Item::Reasoning(Reasoning { text, .. }) => {
-                            whole(text);
-                        }
-                        Item::Call(_) | Item::Other(_) => {}
-                    }
-                }
-            }
+            SessionEvent::ModelResponse(response) => texts(response).for_each(whole),
             SessionEvent::UserMessage { content, .. } => {
                 for item in content {
                     match item {
@@ -129,7 +106,7 @@ impl Cleaner {
                     }
                 }
             }
-            _ => {}
+            _ => return None,
         }
         Some(event)
     }
@@ -146,6 +123,14 @@ impl Cleaner {
             outputs.remove(&update.id);
         }
     }
+}
+
+/// Returns the texts of a response.
+fn texts(response: &mut ModelResponse) -> impl Iterator<Item = &mut String> {
+    response.items.iter_mut().filter_map(|item| match item {
+        Item::Text(Text { text, .. }) | Item::Reasoning(Reasoning { text, .. }) => Some(text),
+        Item::Call(_) | Item::Other(_) => None,
+    })
 }
 
 /// Sanitises a piece of a message that arrives in pieces.

@@ -81,9 +81,12 @@ impl EventPages {
             let last = stored.last().map(|(number, _)| *number);
             let cleaner = Cleaner::default();
             let wanted = stored.into_iter().filter(|(number, _)| *number <= until);
-            let formed = |event| match form {
+            let formed = |event: SessionEvent| match form {
                 EventForm::Shown => cleaner.event(event),
-                EventForm::Written => cleaner.written(&event).unwrap_or_else(|| cleaner.event(event)),
+                EventForm::Written => {
+                    let shown = cleaner.event(event.clone());
+                    cleaner.written(&event, &shown).unwrap_or(shown)
+                }
             };
             Ok(Page { events: wanted.map(|(number, event)| (number, formed(event))).collect(), last })
         }));

@@ -3,7 +3,10 @@
 use crate::{
     Content,
     limits::MENTIONS,
-    text::file_uri::{file_uri, file_uri_path},
+    text::{
+        file_uri::{file_uri, file_uri_path},
+        mention::{after_at, word},
+    },
 };
 use std::sync::Arc;
 use system::{AbsPath, System, TextRange};
@@ -57,18 +60,10 @@ pub(crate) async fn expand(
 /// `@`. A path with blanks is in quotes.
 fn mentions(text: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
-    for (at, _) in text.match_indices('@') {
-        let before = text[..at].chars().next_back();
-        if before.is_some_and(|c| !c.is_whitespace() && !"([{\"'`,;".contains(c)) {
-            continue;
-        }
-        let rest = &text[at + 1..];
+    for rest in after_at(text) {
         let word = match rest.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
             Some((quoted, _)) => quoted,
-            None => {
-                let word = rest.split(char::is_whitespace).next().unwrap_or_default();
-                word.trim_end_matches(|c| ".,;:!?)]}\"'`".contains(c))
-            }
+            None => word(rest),
         };
         let lines = word.rfind('#').filter(|at| lines_of(&word[at + 1..]).is_some()).unwrap_or(word.len());
         let mention = word.split_at(lines);

@@ -157,6 +157,7 @@ pub(crate) fn goal_interruption(content: &[Content]) -> Option<GoalChange> {
 
 /// A prompt that begins with a slash and a word.
 pub(crate) struct Named<'a> {
+    content: &'a [Content],
     /// The word.
     pub(crate) name: &'a str,
     /// The text behind it. A mention in the text stands in it as `@` and its name.
@@ -194,38 +195,46 @@ impl<'a> Named<'a> {
         let length = text.len() - rest.trim_start().len();
         let arguments = arguments.trim().to_owned();
         let has_more = content.iter().any(|item| !matches!(item, Content::Text(_)));
-        (!name.is_empty()).then_some(Self { name, arguments, part, length, has_more })
+        (!name.is_empty()).then_some(Self { content, name, arguments, part, length, has_more })
+    }
+
+    /// Returns the action of the command; `None` if there is no built-in one of this name.
+    fn action(&self) -> Option<Action> {
+        parse(self.name, &self.arguments, self.has_more)
+    }
+
+    /// Returns the prompt without the slash and the word.
+    fn rest(&self) -> Vec<Content> {
+        let mut content = self.content.to_vec();
+        let is_last = self.part + 1 == content.len();
+        if let Content::Text(text) = &mut content[self.part] {
+            text.drain(..self.length);
+            if is_last {
+                text.truncate(text.trim_end().len());
+            }
+            if text.is_empty() {
+                content.remove(self.part);
+            }
+        }
+        content
     }
 }
 
 /// Returns the action of a prompt that is a slash command.
 pub(crate) fn of(content: &[Content]) -> Option<Action> {
-    let named = Named::of(content)?;
-    parse(named.name, &named.arguments, named.has_more)
+    Named::of(content)?.action()
 }
 
 /// Returns a prompt as the model is sent it: without a command at its beginning that switches a
 /// mode.
-pub(crate) fn for_model(content: &[Content]) -> Vec<Content> {
-    let mut content = content.to_vec();
-    if let Some(Action::Mode(_, Rest::Prompt) | Action::PermissionMode(_, Rest::Prompt)) = of(&content) {
-        strip(&mut content);
-    }
-    content
-}
-
-/// Removes the slash and the word that a prompt begins with.
-fn strip(content: &mut Vec<Content>) {
-    let Some((part, length)) = Named::of(content).map(|named| (named.part, named.length)) else { return };
-    let is_last = part + 1 == content.len();
-    if let Content::Text(text) = &mut content[part] {
-        text.drain(..length);
-        if is_last {
-            text.truncate(text.trim_end().len());
-        }
-        if text.is_empty() {
-            content.remove(part);
-        }
+pub(crate) fn for_model(content: &[Content]) -> Cow<'_, [Content]> {
+    let switches_mode = |named: &Named<'_>| {
+        let action = named.action();
+        matches!(action, Some(Action::Mode(_, Rest::Prompt) | Action::PermissionMode(_, Rest::Prompt)))
+    };
+    match Named::of(content).filter(switches_mode) {
+        Some(named) => Cow::Owned(named.rest()),
+        None => Cow::Borrowed(content),
     }
 }
 
@@ -345,9 +354,7 @@ pub(crate) fn steering(content: &[Content]) -> Option<Vec<Content>> {
     if named.name != "steer" || (named.arguments.is_empty() && !named.has_more) {
         return None;
     }
-    let mut content = content.to_vec();
-    strip(&mut content);
-    Some(content)
+    Some(named.rest())
 }
 
 /// Returns the error for a prompt that begins with the name of a command that does not exist. A
@@ -525,7 +532,7 @@ mod tests {
             (vec![say("see "), a.clone(), say(" /plan")], None, None),
         ] {
             assert_eq!(of(&content), expected, "{content:?}");
-            assert_eq!(for_model(&content), sent.unwrap_or(content));
+            assert_eq!(for_model(&content).into_owned(), sent.unwrap_or_else(|| content.clone()));
         }
         let steered = steering(&[a.clone(), say("/steer use "), b.clone()]);
         assert_eq!(steered, Some(vec![a, say("use "), b]));

@@ -2,8 +2,12 @@
 //! files.
 
 use crate::{
-    Content, Mention, Refused, input::attachments, input::attachments::Open, limits::MENTIONS,
+    Content, Mention, Refused,
+    input::attachments,
+    input::attachments::Open,
+    limits::MENTIONS,
     sources::Sources,
+    text::mention::{after_at, word},
 };
 use system::System;
 
@@ -52,14 +56,8 @@ pub(crate) async fn attach(
 /// up to whitespace without trailing punctuation.
 fn mentioned(text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();
-    for (at, _) in text.match_indices('@') {
-        let before = text[..at].chars().next_back();
-        if before.is_some_and(|c| !c.is_whitespace() && !"([{\"'`,;".contains(c)) {
-            continue;
-        }
-        let word = text[at + 1..].split(char::is_whitespace).next().unwrap_or_default();
-        let Some((of, uri)) = word.split_once(':') else { continue };
-        let uri = uri.trim_end_matches(|c| ".,;:!?)]}\"'`".contains(c));
+    for rest in after_at(text) {
+        let Some((of, uri)) = word(rest).split_once(':') else { continue };
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let mention = Mention { of: Some(of.to_owned()), uri: uri.to_owned() };
         if !of.is_empty() && !uri.is_empty() && of.chars().all(plain) && !mentions.contains(&mention) {

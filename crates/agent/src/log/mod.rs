@@ -255,7 +255,7 @@ impl SessionLog {
     fn send(&self, state: &mut State, event: &SessionEvent) {
         let shown = self.cleaner.event(event.clone());
         state.live.note(&shown);
-        let written = self.cleaner.written(event);
+        let written = self.cleaner.written(event, &shown);
         self.client.notify_written(written.as_ref().unwrap_or(&shown), &shown);
     }
 

@@ -56,15 +56,14 @@ pub(crate) async fn survey(
         };
         let root = repository.as_ref().unwrap_or(cwd);
         let places = Places { root, cwd, below: &below, user };
-        let instructions = instructions::read(system, &places, rules).await;
-        ProjectSnapshot { git, instructions, below: BTreeSet::new() }
+        (git, instructions::read(system, &places, rules).await)
     };
-    let snapshot = tokio::time::timeout(LOOK_AROUND_WAIT, look).await.unwrap_or_else(|_| {
+    let (git, instructions) = tokio::time::timeout(LOOK_AROUND_WAIT, look).await.unwrap_or_else(|_| {
         let why = format!("not read: it took longer than {} s", LOOK_AROUND_WAIT.as_secs());
-        let instructions = Instructions { unused: vec![("AGENTS.md".to_owned(), why)], ..Default::default() };
-        ProjectSnapshot { git: String::new(), instructions, below: BTreeSet::new() }
+        let unused = vec![("AGENTS.md".to_owned(), why)];
+        (String::new(), Instructions { unused, ..Instructions::default() })
     });
-    ProjectSnapshot { below, ..snapshot }
+    ProjectSnapshot { git, instructions, below }
 }
 
 /// Returns what git has checked out, for a model.

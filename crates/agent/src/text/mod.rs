@@ -4,6 +4,7 @@ pub(crate) mod colours;
 pub(crate) mod cut;
 pub(crate) mod file_uri;
 pub(crate) mod json_bytes;
+pub(crate) mod mention;
 pub(crate) mod panic;
 pub(crate) mod plain;
 pub(crate) mod redact;

@@ -5,7 +5,6 @@
 //! is sanitised here; what the model reads is not changed.
 
 use crate::limits::SGR_BYTES;
-use std::collections::VecDeque;
 use unicode_properties::{GeneralCategoryGroup, UnicodeEmoji as _, UnicodeGeneralCategory as _};
 
 /// Removes escape sequences from a stream of chunks; a sequence may be split between chunks.
@@ -255,13 +254,13 @@ fn judged(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut kept = String::new();
     let mut joins = Joins::default();
     text.chars().for_each(|c| joins.push(c, &mut kept));
-    let mut kept: VecDeque<char> = kept.chars().collect();
+    let mut at = 0;
     // What is kept is a part of the text, in its order. A joiner that was dropped can stand before
     // one that was kept only if they are equal.
     text.chars().map(move |c| {
-        let is_kept = kept.front() == Some(&c);
+        let is_kept = kept[at..].starts_with(c);
         if is_kept {
-            kept.pop_front();
+            at += c.len_utf8();
         }
         (c, is_kept)
     })

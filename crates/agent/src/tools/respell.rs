@@ -49,12 +49,15 @@ async fn spelled(system: &dyn System, path: &AbsPath) -> Option<AbsPath> {
     let (mut differs, mut is_new) = (false, false);
     for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
         let next = so_far.join(name);
+        // What follows a name that is not on the disk is not there either.
         let twin = match is_new || exists(system, &next).await {
             true => None,
-            false => twin(system, &so_far, name).await,
+            false => {
+                let twin = twin(system, &so_far, name).await;
+                is_new = twin.is_none();
+                twin
+            }
         };
-        // What follows a name that is not on the disk is not there either.
-        is_new |= twin.is_none() && !exists(system, &next).await;
         differs |= twin.is_some();
         so_far = twin.unwrap_or(next);
     }

@@ -48,7 +48,8 @@ impl Turn<'_> {
         let folders = conversation.files().filter(|file| file.starts_with(cwd)).flat_map(|file| {
             std::iter::successors(file.parent(), AbsPath::parent).take_while(|folder| folder != cwd)
         });
-        folders.take(INSTRUCTIONS_FOLDERS).collect()
+        let folders: BTreeSet<_> = folders.collect();
+        folders.into_iter().take(INSTRUCTIONS_FOLDERS).collect()
     }
 
     /// Returns a request to a model without the conversation.

@@ -230,28 +230,25 @@ async fn a_new_prompt_comes_in_between_and_the_goal_goes_on_with_it() {
     assert_eq!(goal(&stage).await.status, GoalStatus::Complete);
 }
 
-#[tokio::test]
-async fn the_limit_of_requests_applies_to_each_step_of_a_goal() {
-    let limits = Limits { turn_requests: 2, ..Limits::default() };
+/// Checks that a goal whose steps take two requests each pauses at a limit, after so many requests.
+async fn pauses_at(limits: Limits, requests: u32) {
     let script = vec![works(), Reply::text("a"), works(), Reply::text("b"), works(), works()];
     let permission_mode = PermissionMode::Prometheus;
     let stage = stage(Setting { script, limits, permission_mode, ..Setting::default() }).await;
     stage.system.on_command("work", |_| Script::exits(0));
     let outcome = stage.prompt("/goal go").await.unwrap();
-    assert_eq!((outcome.stop_reason, outcome.requests), (StopReason::MaxTurnRequests, 6));
+    assert_eq!((outcome.stop_reason, outcome.requests), (StopReason::MaxTurnRequests, requests));
     assert_eq!(goal(&stage).await.status, GoalStatus::Paused);
 }
 
 #[tokio::test]
+async fn the_limit_of_requests_applies_to_each_step_of_a_goal() {
+    pauses_at(Limits { turn_requests: 2, ..Limits::default() }, 6).await;
+}
+
+#[tokio::test]
 async fn the_limit_of_a_run_bounds_all_steps_of_a_goal() {
-    let limits = Limits { run_requests: 3, ..Limits::default() };
-    let script = vec![works(), Reply::text("a"), works(), Reply::text("b"), works(), works()];
-    let permission_mode = PermissionMode::Prometheus;
-    let stage = stage(Setting { script, limits, permission_mode, ..Setting::default() }).await;
-    stage.system.on_command("work", |_| Script::exits(0));
-    let outcome = stage.prompt("/goal go").await.unwrap();
-    assert_eq!((outcome.stop_reason, outcome.requests), (StopReason::MaxTurnRequests, 3));
-    assert_eq!(goal(&stage).await.status, GoalStatus::Paused);
+    pauses_at(Limits { run_requests: 3, ..Limits::default() }, 3).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Contract: commands.
 
 use super::{Subject, cases};
-use crate::{Command, Confinement, ExitStatus, Output, Process, SystemError};
+use crate::{Command, ExitStatus, Output, Process, SystemError};
 
 cases! {
     Scripts:
@@ -94,17 +94,7 @@ async fn a_signal_is_not_success(s: &Subject) {
 }
 
 async fn an_unknown_program_cannot_be_started(s: &Subject) {
-    let command = Command {
-        program: "tiller-no-such-program".to_owned(),
-        args: Vec::new(),
-        cwd: s.root.clone(),
-        env: Vec::new(),
-        output_limit: LARGE_LIMIT,
-        confinement: Confinement::Session,
-        input: None,
-        interactive: false,
-        executor_approved: false,
-    };
+    let command = Command::new("tiller-no-such-program", Vec::new(), s.root.clone(), LARGE_LIMIT);
     match s.system.spawn(command).await {
         Err(SystemError::Spawn { program, .. }) => assert_eq!(program, "tiller-no-such-program"),
         // A client that runs the command reports the error in its own words.

@@ -66,17 +66,7 @@ async fn scripts_are_found_by_their_command_line() {
     fake.on_command("cargo test --all", |_| Script::exits(1).writes("/out", "x").in_terminal("t1"));
     let run = |program: &str, args: &[&str]| {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        fake.spawn(Command {
-            program: program.to_owned(),
-            args,
-            cwd: at("/"),
-            env: Vec::new(),
-            output_limit: 100,
-            confinement: crate::Confinement::Session,
-            input: None,
-            interactive: false,
-            executor_approved: false,
-        })
+        fake.spawn(Command::new(program, args, at("/"), 100))
     };
     let mut process = run("cargo", &["test", "-q"]).await.unwrap();
     assert_eq!(process.next_output().await, Some(Output::Text("test -q".to_owned())));

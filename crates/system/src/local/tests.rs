@@ -306,16 +306,11 @@ async fn a_command_ends_when_this_process_is_killed() {
         shell(&system, &root, "mkfifo held; echo made; exec < held; echo opened; cat; echo gone").await;
     assert_eq!(reader.next_output().await, Some(Output::Text("made\n".to_owned())));
     let this_test = "local::tests::a_command_ends_when_this_process_is_killed";
+    let program = std::env::current_exe().unwrap().into_os_string().into_string().unwrap();
+    let args = ["--nocapture", "--exact", this_test].map(str::to_owned).to_vec();
     let helper = Command {
-        program: std::env::current_exe().unwrap().into_os_string().into_string().unwrap(),
-        args: ["--nocapture", "--exact", this_test].map(str::to_owned).to_vec(),
-        cwd: root.clone(),
         env: vec![(HELPER.to_owned(), root.to_string())],
-        output_limit: 1 << 16,
-        confinement: crate::Confinement::Session,
-        input: None,
-        interactive: false,
-        executor_approved: false,
+        ..Command::new(program, args, root.clone(), 1 << 16)
     };
     let mut helper = system.spawn(helper).await.unwrap();
     let mut output = String::new();

@@ -4,7 +4,7 @@ use super::{ledger::CONFINED, peer::Refusal};
 use crate::limits;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
-use system::{AbsPath, Command, Confinement, ExitStatus, Output, Process, System};
+use system::{AbsPath, Command, ExitStatus, Output, Process, System};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -69,17 +69,7 @@ impl Terminals {
             }
             args => [std::slice::from_ref(&program), args].concat().join(" "),
         };
-        let command = Command {
-            program,
-            args,
-            cwd,
-            env,
-            output_limit: limit,
-            confinement: Confinement::Session,
-            input: None,
-            interactive: false,
-            executor_approved: false,
-        };
+        let command = Command { env, ..Command::new(program, args, cwd, limit) };
         let process = self.system.spawn(command).await.map_err(|error| Refusal(-32603, error.to_string()))?;
         self.created += 1;
         let id = format!("terminal-{}", self.created);

@@ -63,16 +63,10 @@ fn nothing_kept() -> anyhow::Error {
 
 /// Starts the program and compares what it says of itself.
 async fn check(system: &dyn System, program: &AbsPath, version: &str) -> Result<()> {
+    let folder = program.parent().expect("a file has a directory");
     let command = Command {
-        program: program.as_str().to_owned(),
-        args: vec!["--version".to_owned()],
-        cwd: program.parent().expect("a file has a directory"),
-        env: Vec::new(),
-        output_limit: 4096,
         confinement: Confinement::Lifted,
-        input: None,
-        interactive: false,
-        executor_approved: false,
+        ..Command::new(program.as_str(), vec!["--version".to_owned()], folder, 4096)
     };
     let mut process =
         system.spawn(command).await.context("the new program does not start on this machine")?;
