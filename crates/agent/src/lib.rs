@@ -79,6 +79,7 @@ pub use event::{
     AnswerPart, ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd,
     UsageUpdate,
 };
+pub use files::identity::FolderIdentity;
 pub use files::outputs::Outputs;
 pub use files::readable::ReadableDirectories;
 pub use files::repository::repository;
@@ -137,8 +138,8 @@ pub use store::memories::{
 pub use store::scoped::scoped;
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
-    Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionListing, SessionPage,
-    SessionRecord, SessionStore, SessionTimes, SessionTotals, StoreError,
+    Archived, KnownFolder, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionListing,
+    SessionPage, SessionRecord, SessionStore, SessionTimes, SessionTotals, StoreError,
 };
 pub use text::colours::{Colours, Ink, Run};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};

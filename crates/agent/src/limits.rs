@@ -193,6 +193,9 @@ pub(crate) const LOOK_AROUND_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const PARENT_FOLDERS: usize = 64;
 /// The largest git file that is read to find the checked-out branch, in bytes.
 pub(crate) const BRANCH_BYTES: u64 = 4 * 1024;
+/// Maximum size of the log of `HEAD`, and of the configuration of a repository, that is read to
+/// recognize it, in bytes.
+pub(crate) const REPOSITORY_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Timeout of a store operation; a timed-out operation counts as failed, and the log is reloaded
 /// before the next turn.
 pub(crate) const STORE_WAIT: Duration = Duration::from_secs(30);

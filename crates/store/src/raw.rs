@@ -42,6 +42,8 @@ pub(crate) struct RawDirectories {
     /// A JSON array of paths.
     pub(crate) additional: String,
     pub(crate) branch: Option<String>,
+    /// By what the directory is recognized after a move, as JSON.
+    pub(crate) identity: Option<String>,
 }
 
 /// What was chosen for a session.

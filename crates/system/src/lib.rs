@@ -63,6 +63,6 @@ pub use sandbox::{
     SandboxSupport, SecretPaths, WritablePaths,
 };
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
-pub use system::{DiskSnapshot, Entry, FileKind, Metadata, Route, Routes, System, WalkOptions};
+pub use system::{DiskSnapshot, Entry, FileId, FileKind, Metadata, Route, Routes, System, WalkOptions};
 pub use text::TextRange;
 pub use within::Within;

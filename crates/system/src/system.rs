@@ -28,6 +28,19 @@ pub struct Metadata {
     pub size: u64,
     /// The time of the last modification, where the system reports one.
     pub modified: Option<SystemTime>,
+    /// The identity on its machine, where the system reports one.
+    pub id: Option<FileId>,
+}
+
+/// The identity of a file or directory on its machine, which stays when it is renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId {
+    /// The device of the file system.
+    pub device: u64,
+    /// The number on it, which another file gets after this one is removed.
+    pub inode: u64,
+    /// The time of creation, in nanoseconds since the epoch; `None` if the file system has none.
+    pub created: Option<u128>,
 }
 
 /// The content of a file on disk together with its metadata.

@@ -6,8 +6,8 @@ use crate::{
     question, sessions,
 };
 use agent::{
-    CreateSession, LeaseHolder, OpenSession, Runtime, SessionError, SessionHandle, SessionId, StoreError,
-    Surface,
+    CreateSession, LeaseHolder, OpenSession, Runtime, SessionError, SessionHandle, SessionId, SessionRecord,
+    StoreError, Surface,
 };
 use std::sync::Arc;
 use system::{AbsPath, LocalSystem};
@@ -137,11 +137,27 @@ impl Opening {
     ) -> Result<(), anyhow::Error> {
         let Some(id) = stored.filter(|_| console.may_ask() && !self.fork) else { return Ok(()) };
         let Ok(record) = runtime.record(id).await else { return Ok(()) };
-        let Some(failure) = sessions::gone(&LocalSystem::new(), &record, cwd).await else { return Ok(()) };
-        let question = format!("{failure}. Move it to {cwd}, and continue it there? [y/N] ");
+        let system = LocalSystem::new();
+        let Some(failure) = sessions::gone(&system, &record, self.moving(&record), cwd).await else {
+            return Ok(());
+        };
+        let what = if self.choice == SessionChoice::Last { "the sessions of this folder" } else { "it" };
+        let question = format!("{failure}. Move {what} to {cwd}, and continue it there? [y/N] ");
         match question::ask(&question, |line| Ok(matches!(line.to_lowercase().as_str(), "y" | "yes")))? {
+            true if self.choice == SessionChoice::Last => {
+                sessions::move_folder(runtime, &record.cwd, cwd).await.map(drop)
+            }
             true => Ok(runtime.move_session(id, cwd).await?),
             false => Err(failure.into()),
+        }
+    }
+
+    /// Returns what moves if the session's folder was moved: the session if it was named, otherwise
+    /// all sessions of the folder.
+    fn moving<'a>(&self, record: &'a SessionRecord) -> &'a str {
+        match self.choice {
+            SessionChoice::Last => record.cwd.as_str(),
+            _ => record.id.as_str(),
         }
     }
 
@@ -165,7 +181,8 @@ impl Opening {
             return self.create(runtime, cwd, surface).await;
         };
         if let Ok(record) = runtime.record(&id).await
-            && let Some(failure) = sessions::gone(surface.system.as_ref(), &record, cwd).await
+            && let Some(failure) =
+                sessions::gone(surface.system.as_ref(), &record, self.moving(&record), cwd).await
         {
             return Err(OpeningError::Other(failure.into()));
         }

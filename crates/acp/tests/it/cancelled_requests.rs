@@ -6,9 +6,9 @@ use acp::{
     testing::{Editor, EditorScript},
 };
 use agent::{
-    ContentHash, Lease, ListQuery, Memories, NewSession, Owner, PermissionMode, Runtime, RuntimeOptions,
-    SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStart, SessionStore,
-    StoreError,
+    ContentHash, FolderIdentity, KnownFolder, Lease, ListQuery, Memories, NewSession, Owner, PermissionMode,
+    Runtime, RuntimeOptions, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord,
+    SessionStart, SessionStore, StoreError,
     fake::{FakeModel, FakeModels, MemoryStore, Reply},
 };
 use async_trait::async_trait;
@@ -130,8 +130,13 @@ impl SessionStore for BlockingStore {
     async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError> {
         self.inner.set_cwd(lease, cwd).await
     }
-    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
-        self.inner.set_branch(lease, branch).await
+    async fn set_folder(
+        &self,
+        lease: &Lease,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError> {
+        self.inner.set_folder(lease, branch, identity).await
     }
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
         self.step().await?;
@@ -148,7 +153,7 @@ impl SessionStore for BlockingStore {
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         self.inner.list(query).await
     }
-    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<KnownFolder>, StoreError> {
         self.inner.directories(owner).await
     }
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {

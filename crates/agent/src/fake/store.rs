@@ -1,9 +1,10 @@
 //! An in-memory store, for tests and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession, Owner, SearchHit,
-    SearchQuery, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage, SessionRecord,
-    SessionStore, SessionTimes, SessionTotals, StoreError, excerpt, fake::FakeMemories, searched_text, words,
+    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession,
+    Owner, SearchHit, SearchQuery, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage,
+    SessionRecord, SessionStore, SessionTimes, SessionTotals, StoreError, excerpt, fake::FakeMemories,
+    searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
@@ -55,6 +56,7 @@ struct Trip {
 #[derive(Clone)]
 struct Held {
     record: SessionRecord,
+    identity: Option<FolderIdentity>,
     events: Vec<SessionEvent>,
     contents: HashMap<ContentHash, Arc<[u8]>>,
     epoch: u64,
@@ -254,7 +256,9 @@ impl SessionStore for MemoryStore {
         };
         let (events, contents) = (Vec::new(), HashMap::new());
         let (holder, parent) = (Some(Arc::downgrade(&self.process)), session.parent);
-        state.sessions.insert(session.id, Held { record, events, contents, epoch: 1, holder, parent });
+        state
+            .sessions
+            .insert(session.id, Held { record, identity: None, events, contents, epoch: 1, holder, parent });
         Ok(lease)
     }
 
@@ -345,13 +349,19 @@ impl SessionStore for MemoryStore {
         Ok(())
     }
 
-    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
+    async fn set_folder(
+        &self,
+        lease: &Lease,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError> {
         let mut state = self.lock();
         let held = state.held(&lease.session)?;
         if held.epoch != lease.epoch || held.holder.is_none() {
             return Err(StoreError::Fenced(lease.session.clone()));
         }
         held.record.branch = branch;
+        held.identity = identity;
         Ok(())
     }
 
@@ -423,16 +433,21 @@ impl SessionStore for MemoryStore {
         Ok(SessionPage { sessions, next_cursor })
     }
 
-    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<KnownFolder>, StoreError> {
         let state = self.lock();
         let own = state
             .sessions
             .values()
             .filter(|held| held.parent.is_none() && held.record.listing.owner.as_ref() == owner);
-        let mut directories: Vec<_> = own.map(|held| held.record.cwd.clone()).collect();
-        directories.sort();
-        directories.dedup();
-        Ok(directories)
+        let known =
+            |held: &Held| KnownFolder { path: held.record.cwd.clone(), identity: held.identity.clone() };
+        let mut folders = Vec::new();
+        for folder in own.map(known) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Ok(folders)
     }
 
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {

@@ -41,15 +41,7 @@ pub(crate) async fn checkout_around(
 
 /// Returns what the repository with this root has checked out; `None` if its files do not say.
 pub(crate) async fn checkout(system: &dyn System, root: &AbsPath) -> Option<Checkout> {
-    let mark = root.join(".git");
-    let directory = match line(system, root, &mark).await {
-        // A worktree or a submodule.
-        Some(line) => match line.strip_prefix(DIRECTORY) {
-            Some(path) => root.join(path.trim()),
-            None => return None,
-        },
-        None => mark,
-    };
+    let directory = git_directory(system, root).await?;
     let head = line(system, &directory, &directory.join("HEAD")).await.unwrap_or_default();
     let is_commit = head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
     match head.strip_prefix(BRANCH) {
@@ -59,8 +51,19 @@ pub(crate) async fn checkout(system: &dyn System, root: &AbsPath) -> Option<Chec
     }
 }
 
+/// Returns the directory with the files of the repository that has this root; `None` if its `.git`
+/// is a file that names none.
+pub(super) async fn git_directory(system: &dyn System, root: &AbsPath) -> Option<AbsPath> {
+    let mark = root.join(".git");
+    match line(system, root, &mark).await {
+        // A worktree or a submodule.
+        Some(line) => line.strip_prefix(DIRECTORY).map(|path| root.join(path.trim())),
+        None => Some(mark),
+    }
+}
+
 /// Returns the only line of a small regular file below a directory.
-async fn line(system: &dyn System, root: &AbsPath, path: &AbsPath) -> Option<String> {
+pub(super) async fn line(system: &dyn System, root: &AbsPath, path: &AbsPath) -> Option<String> {
     let rules = FoundRules { limit: BRANCH_BYTES, any_name: true, ..FoundRules::default() };
     let bytes = read_found(system, root, path, &rules).await.ok()??;
     let text = String::from_utf8(bytes).ok()?;

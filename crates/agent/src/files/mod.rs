@@ -5,6 +5,7 @@ pub(crate) mod checkout;
 pub(crate) mod editor;
 pub(crate) mod fingerprint;
 pub(crate) mod freshness;
+pub(crate) mod identity;
 pub(crate) mod outputs;
 pub(crate) mod readable;
 mod recent;

@@ -1,6 +1,6 @@
 //! A session's stored log, with the lease to write to it.
 
-use crate::{Lease, LeaseLife, SessionEvent, SessionId, SessionStore, StoreError};
+use crate::{FolderIdentity, Lease, LeaseLife, SessionEvent, SessionId, SessionStore, StoreError};
 use std::sync::Arc;
 use system::AbsPath;
 
@@ -68,9 +68,13 @@ impl LeasedLog {
         self.store.set_cwd(&self.lease, cwd).await
     }
 
-    /// Stores what git has checked out in the session's directory.
-    pub(crate) async fn set_branch(&self, branch: Option<String>) -> Result<(), StoreError> {
-        self.store.set_branch(&self.lease, branch).await
+    /// Stores what is known of the session's directory.
+    pub(crate) async fn set_folder(
+        &self,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError> {
+        self.store.set_folder(&self.lease, branch, identity).await
     }
 
     pub(crate) async fn release(&self) -> Result<(), StoreError> {

@@ -6,8 +6,8 @@ pub(crate) mod live;
 pub(crate) mod state;
 
 use crate::{
-    Client, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore, StoreError,
-    Surface,
+    Client, FolderIdentity, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore,
+    StoreError, Surface,
     client::display::{self, Cleaner},
     client::watchers::Watchers,
     history::conversation::Conversation,
@@ -269,10 +269,17 @@ impl SessionLog {
         self.noting_loss(self.stored.set_directories(folders).await)
     }
 
-    /// Stores what git has checked out in the session's directory, and sends it to the client.
-    pub(crate) async fn set_branch(&self, branch: Option<String>) -> Result<(), StoreError> {
-        self.record(vec![SessionEvent::BranchChanged(branch.clone())]).await?;
-        self.noting_loss(self.stored.set_branch(branch).await)
+    /// Stores what is known of the session's directory, and sends the client what git has checked
+    /// out, if that changed.
+    pub(crate) async fn set_folder(
+        &self,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError> {
+        if branch != self.branch() {
+            self.record(vec![SessionEvent::BranchChanged(branch.clone())]).await?;
+        }
+        self.noting_loss(self.stored.set_folder(branch, identity).await)
     }
 
     /// Returns what git has checked out, as far as the client knows.

@@ -18,7 +18,7 @@ use crate::{
     client::display,
     client::pages::{EventForm, EventPages},
     event::prefix::SharedPrefixes,
-    files::editor::EditorFiles,
+    files::{editor::EditorFiles, identity::identity},
     history::death,
     history::glance::glance,
     history::memory::IdleSessions,
@@ -621,19 +621,33 @@ impl Runtime {
     }
 
     /// Lists stored sessions, as [`Runtime::list`] does; those of the query's directory in each of
-    /// its spellings. The system resolves links.
+    /// its spellings, and those of its former paths that do not exist any more. The system resolves
+    /// links.
     pub async fn list_of_folder(
         &self,
         system: &dyn System,
         mut query: ListQuery,
     ) -> Result<SessionPage, StoreError> {
         if let Some(cwd) = query.cwd.clone() {
-            let known = self.store.directories(query.owner.as_ref()).await?;
+            let mut known = self.store.directories(query.owner.as_ref()).await?;
+            known.retain(|known| known.path != cwd);
             let spellings = async {
                 let Ok(real) = system.resolve(&cwd).await else { return };
-                for known in known.into_iter().filter(|known| *known != cwd) {
-                    if system.resolve(&known).await.is_ok_and(|known| known == real) {
-                        query.spellings.push(known);
+                let shared = self.settings.of(Some(&cwd)).await.map(|options| options.sandbox.shared.clone());
+                let now = identity(system, &cwd, &shared.unwrap_or_default()).await;
+                let paths: Vec<_> = known.iter().map(|known| known.path.clone()).collect();
+                let found = system.metadata_of(&paths).await;
+                for (known, found) in known.into_iter().zip(found) {
+                    let is_listed = match found {
+                        Ok(_) => system.resolve(&known.path).await.is_ok_and(|known| known == real),
+                        Err(error) if error.is_not_found() => now
+                            .as_ref()
+                            .zip(known.identity.as_ref())
+                            .is_some_and(|(now, was)| now.is_same(was)),
+                        Err(_) => false,
+                    };
+                    if is_listed {
+                        query.spellings.push(known.path);
                     }
                 }
             };

@@ -2,10 +2,10 @@
 //! changes to the session.
 
 use crate::{
-    PromptOutcome, RewindError, SessionEvent, Severity, Shells, StoreError, TurnError,
+    FolderIdentity, PromptOutcome, RewindError, SessionEvent, Severity, Shells, StoreError, TurnError,
     checkpoint::rewind,
     client::watchers::Watchers,
-    files::checkout::checkout_around,
+    files::{checkout::checkout_around, identity::identity},
     history::memory::IdleSessions,
     input::commands,
     limits::{CANCEL_GRACE, UNCONFIRMED_STEP},
@@ -21,6 +21,7 @@ use crate::{
 };
 use futures::FutureExt as _;
 use std::{collections::VecDeque, convert::Infallible, panic::AssertUnwindSafe, sync::Arc};
+use system::{AbsPath, System};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -64,16 +65,21 @@ impl SessionTask {
         let log = self.session.log().clone();
         let notifying = notify_commands(self.session.toolbox().sources().clone(), log.clone());
         let watching = notify_shells(self.session.shells().clone(), log);
-        let looking = note_branch(&self.session, self.turn_ended.clone());
+        let (mut folder, turn_ended) = (FolderNotes::of(&self.session), self.turn_ended.clone());
         let fencing = stop_shells_when_unconfirmed(self.session.shells().clone(), self.session.log().clone());
-        tokio::select! {
+        let closing = tokio::select! {
             biased;
             closing = self.work() => closing,
             never = notifying => match never {},
             never = watching => match never {},
-            never = looking => match never {},
+            never = folder.follow(turn_ended) => match never {},
             never = fencing => match never {},
+        };
+        // A short session can end before its directory was read.
+        if !folder.is_read {
+            folder.read().await;
         }
+        closing
     }
 
     async fn work(mut self) -> Vec<oneshot::Sender<()>> {
@@ -346,24 +352,53 @@ async fn stop_shells_when_unconfirmed(shells: Arc<Shells>, log: SessionLog) -> I
     }
 }
 
-/// Reads what git has checked out in a session's directory, now and whenever a turn has ended;
-/// stores a change and sends it to the client.
-fn note_branch(session: &Session, turn_ended: Arc<Notify>) -> impl Future<Output = Infallible> + use<> {
-    let (system, cwd, log) = (Arc::clone(session.system()), session.cwd().clone(), session.log().clone());
-    let shared = session.settings().sandbox.shared.clone();
-    async move {
+/// What is known of a session's directory: what git has checked out in it, and by what it is
+/// recognized.
+struct FolderNotes {
+    system: Arc<dyn System>,
+    cwd: AbsPath,
+    log: SessionLog,
+    shared: Vec<AbsPath>,
+    identity: Option<FolderIdentity>,
+    is_read: bool,
+}
+
+impl FolderNotes {
+    fn of(session: &Session) -> Self {
+        Self {
+            system: Arc::clone(session.system()),
+            cwd: session.cwd().clone(),
+            log: session.log().clone(),
+            shared: session.settings().sandbox.shared.clone(),
+            identity: None,
+            is_read: false,
+        }
+    }
+
+    /// Reads now and whenever a turn has ended.
+    async fn follow(&mut self, turn_ended: Arc<Notify>) -> Infallible {
         loop {
-            // A system that panics must not end the session for the sake of a label.
-            let look = AssertUnwindSafe(checkout_around(system.as_ref(), &cwd, &shared)).catch_unwind();
-            if let Ok(found) = look.await {
-                let branch = found.map(|checkout| checkout.label());
-                if branch != log.branch()
-                    && let Err(error) = log.set_branch(branch).await
-                {
-                    tracing::debug!(%error, "what git has checked out was not stored");
-                }
-            }
+            self.read().await;
+            self.is_read = true;
             turn_ended.notified().await;
+        }
+    }
+
+    /// Reads what is known now; stores a change and sends it to the client.
+    async fn read(&mut self) {
+        let Self { system, cwd, shared, .. } = &*self;
+        let look = async {
+            let found = checkout_around(system.as_ref(), cwd, shared).await;
+            (found.map(|checkout| checkout.label()), identity(system.as_ref(), cwd, shared).await)
+        };
+        // A system that panics must not end the session for the sake of a label.
+        let Ok((branch, identity)) = AssertUnwindSafe(look).catch_unwind().await else { return };
+        if branch == self.log.branch() && identity == self.identity {
+            return;
+        }
+        self.identity.clone_from(&identity);
+        if let Err(error) = self.log.set_folder(branch, identity).await {
+            tracing::debug!(%error, "what is known of the session's directory was not stored");
         }
     }
 }

@@ -7,8 +7,8 @@ pub(crate) mod search;
 pub(crate) mod timed;
 
 use crate::{
-    ContentHash, Cost, Effort, LeaseLife, Memories, Mode, Owner, PermissionMode, SearchHit, SearchQuery,
-    SessionEvent, SessionId, Usage,
+    ContentHash, Cost, Effort, FolderIdentity, LeaseLife, Memories, Mode, Owner, PermissionMode, SearchHit,
+    SearchQuery, SessionEvent, SessionId, Usage,
 };
 use async_trait::async_trait;
 use std::{fmt, sync::Arc, time::Duration};
@@ -80,9 +80,15 @@ pub trait SessionStore: Send + Sync {
     /// an event.
     async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError>;
 
-    /// Replaces what git has checked out in a session's directory. It is not recorded as an event,
-    /// and does not count as a use of the session; a power failure may lose it.
-    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError>;
+    /// Replaces what is known of a session's directory: what git has checked out in it, and by what
+    /// it is recognized elsewhere. It is not recorded as an event, and does not count as a use of
+    /// the session; a power failure may lose it.
+    async fn set_folder(
+        &self,
+        lease: &Lease,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError>;
 
     /// Creates a session that begins with all current events and the title of another, and acquires
     /// its lease. All or nothing; the other session is not changed, and its lease does not matter.
@@ -99,9 +105,9 @@ pub trait SessionStore: Send + Sync {
     /// Returns a page of sessions after a cursor, the last used first, optionally of one directory.
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError>;
 
-    /// Returns the directories of a user's sessions, each once, in any order; `None` is the user of
-    /// this machine.
-    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError>;
+    /// Returns the directories of a user's sessions, in any order; `None` is the user of this
+    /// machine. A path is there once for each identity that it had.
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<KnownFolder>, StoreError>;
 
     /// Returns messages and titles that contain the words, the best match first.
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError>;
@@ -207,6 +213,15 @@ pub struct SessionRecord {
     pub last_seq: u64,
     /// In which lists it is.
     pub listing: SessionListing,
+}
+
+/// The directory of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownFolder {
+    /// The path.
+    pub path: AbsPath,
+    /// By what it is recognized after a move.
+    pub identity: Option<FolderIdentity>,
 }
 
 /// In which lists a session is.

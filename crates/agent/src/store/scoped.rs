@@ -1,8 +1,9 @@
 //! A store as one user sees it.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession, Owner, SearchHit,
-    SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
+    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession,
+    Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
+    StoreError, Usage,
 };
 use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
@@ -116,8 +117,13 @@ impl SessionStore for ScopedStore {
         self.inner.set_cwd(lease, cwd).await
     }
 
-    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
-        self.inner.set_branch(lease, branch).await
+    async fn set_folder(
+        &self,
+        lease: &Lease,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError> {
+        self.inner.set_folder(lease, branch, identity).await
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
@@ -146,7 +152,7 @@ impl SessionStore for ScopedStore {
         self.inner.list(ListQuery { owner: Some(self.owner.clone()), ..query }).await
     }
 
-    async fn directories(&self, _owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+    async fn directories(&self, _owner: Option<&Owner>) -> Result<Vec<KnownFolder>, StoreError> {
         self.inner.directories(Some(&self.owner)).await
     }
 

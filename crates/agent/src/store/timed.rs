@@ -1,9 +1,9 @@
 //! A store with timeouts: an operation that takes too long fails.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, Memory, MemoryChange, MemoryId,
-    MemoryQuery, NewMemory, NewSession, Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
-    SessionRecord, SessionStore, StoreError, Stored, Usage, limits::STORE_WAIT,
+    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, Memory,
+    MemoryChange, MemoryId, MemoryQuery, NewMemory, NewSession, Owner, SearchHit, SearchQuery, SessionEvent,
+    SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Stored, Usage, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
@@ -82,8 +82,13 @@ impl SessionStore for TimedStore {
         timed(self.0.set_cwd(lease, cwd)).await
     }
 
-    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
-        timed(self.0.set_branch(lease, branch)).await
+    async fn set_folder(
+        &self,
+        lease: &Lease,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError> {
+        timed(self.0.set_folder(lease, branch, identity)).await
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
@@ -102,7 +107,7 @@ impl SessionStore for TimedStore {
         timed(self.0.list(query)).await
     }
 
-    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<KnownFolder>, StoreError> {
         timed(self.0.directories(owner)).await
     }
 

@@ -242,6 +242,7 @@ impl System for Memory {
             kind,
             size: world.disk.get(path).map_or(0, |bytes| bytes.len() as u64),
             modified: None,
+            id: None,
         })
     }
 

@@ -185,7 +185,7 @@ impl System for Files {
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
         let size = self.read(path).await?.len() as u64;
-        Ok(Metadata { kind: FileKind::File, size, modified: None })
+        Ok(Metadata { kind: FileKind::File, size, modified: None, id: None })
     }
 
     async fn read_dir(&self, _: &AbsPath) -> Result<Vec<Entry>, SystemError> {

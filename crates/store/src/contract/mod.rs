@@ -52,7 +52,7 @@ where
         records::keeps_the_sessions_of_subagents_with_their_root,
         records::replaces_additional_directories,
         records::replaces_the_directory,
-        records::replaces_the_branch,
+        records::replaces_what_is_known_of_the_folder,
         append::numbers_events_without_gaps,
         append::pages_events,
         append::keeps_every_kind_of_event,

@@ -2,8 +2,8 @@
 
 use super::{Fixture, path, session};
 use agent::{
-    Lease, ListQuery, Mode, NewSession, PermissionMode, SearchQuery, SessionControls, SessionId,
-    SessionListing, SessionRecord, SessionTimes, SessionTotals, StoreError,
+    FolderIdentity, KnownFolder, Lease, ListQuery, Mode, NewSession, PermissionMode, SearchQuery,
+    SessionControls, SessionId, SessionListing, SessionRecord, SessionTimes, SessionTotals, StoreError,
 };
 
 pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
@@ -148,19 +148,25 @@ pub(super) async fn replaces_the_directory(Fixture { store, .. }: Fixture) {
     assert_eq!(store.set_cwd(&lease, path("/d")).await, fenced);
 }
 
-pub(super) async fn replaces_the_branch(Fixture { store, .. }: Fixture) {
+pub(super) async fn replaces_what_is_known_of_the_folder(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
     let before = store.get(&lease.session).await.expect("found");
     for branch in [Some("main".to_owned()), Some("(0123456)".to_owned()), None] {
-        store.set_branch(&lease, branch.clone()).await.expect("set");
+        store.set_folder(&lease, branch.clone(), None).await.expect("set");
         let after = store.get(&lease.session).await.expect("found");
         assert_eq!(after, SessionRecord { branch, ..before.clone() }, "it does not count as a use");
     }
-    store.set_branch(&lease, Some("main".to_owned())).await.expect("set");
+    let identity = FolderIdentity::from_json(r#"{"below":"a b","remote":"host/c"}"#);
+    assert!(identity.is_some());
+    store.set_folder(&lease, Some("main".to_owned()), identity.clone()).await.expect("set");
     let fork = store.fork(&lease.session, session("s2", "/b")).await.expect("forked");
     let of_fork = store.get(&fork.session).await.expect("found").branch;
     assert_eq!(of_fork, None, "another directory may have another branch");
+    let mut known = store.directories(None).await.expect("read");
+    known.sort_by(|one, other| one.path.cmp(&other.path));
+    let folder = |cwd, identity| KnownFolder { path: path(cwd), identity };
+    assert_eq!(known, [folder("/a", identity), folder("/b", None)]);
     store.acquire(&lease.session, true).await.expect("acquired");
     let fenced = Err(StoreError::Fenced(lease.session.clone()));
-    assert_eq!(store.set_branch(&lease, None).await, fenced);
+    assert_eq!(store.set_folder(&lease, None, None).await, fenced);
 }

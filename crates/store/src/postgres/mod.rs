@@ -43,8 +43,9 @@ pub use access::AccessTables;
 
 use address::Address;
 use agent::{
-    ContentHash, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession, Owner, SearchHit,
-    SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
+    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession,
+    Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
+    StoreError, Usage,
 };
 use async_trait::async_trait;
 use cluster::Cluster;
@@ -301,16 +302,23 @@ impl SessionStore for PostgresStore {
 
     async fn set_directories(&self, lease: &Lease, directories: Vec<AbsPath>) -> Result<(), StoreError> {
         let directories = write::to_json(&directories);
-        write::set(&self.shared, &self.scope, lease, "additional_directories", &directories).await
+        write::set(&self.shared, &self.scope, lease, &[("additional_directories", &directories)]).await
     }
 
     async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError> {
-        write::set(&self.shared, &self.scope, lease, "cwd", &column::text(cwd.as_str())).await
+        write::set(&self.shared, &self.scope, lease, &[("cwd", &column::text(cwd.as_str()))]).await
     }
 
-    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
+    async fn set_folder(
+        &self,
+        lease: &Lease,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError> {
         let branch = branch.as_deref().map(column::text);
-        write::set(&self.shared, &self.scope, lease, "branch", &branch).await
+        let identity = identity.as_ref().map(FolderIdentity::to_json);
+        let columns: [write::Column<'_>; 2] = [("branch", &branch), ("identity", &identity)];
+        write::set(&self.shared, &self.scope, lease, &columns).await
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
@@ -358,7 +366,7 @@ impl SessionStore for PostgresStore {
         read(transaction, page).await
     }
 
-    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<KnownFolder>, StoreError> {
         let scope = self.scope_of(owner);
         let transaction = Transaction::begin(&self.shared.pool, &scope).await?;
         let directories = read::directories(&transaction, &scope).await;

@@ -109,9 +109,9 @@ impl RawRows<'_> {
             .execute(
                 "INSERT INTO sessions (tenant_id, owner_id, id, parent_id, cwd, additional_directories, branch, model, mode, \
                  permission_mode, effort, title, archived, created_at, updated_at, last_seq, turns, cost, \
-                 lease_epoch, lease_node, lease_incarnation, lease_since) \
+                 lease_epoch, lease_node, lease_incarnation, lease_since, identity) \
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-                 1, $19, $20, clock_timestamp()) ON CONFLICT DO NOTHING",
+                 1, $19, $20, clock_timestamp(), $21) ON CONFLICT DO NOTHING",
                 &[
                     &scope.tenant,
                     &scope.owner,
@@ -133,6 +133,7 @@ impl RawRows<'_> {
                     &row.totals.1,
                     &self.shared.node.id,
                     &self.shared.node.incarnation(),
+                    &row.directories.identity,
                 ],
             )
             .await?;
@@ -147,7 +148,7 @@ async fn raw_row(transaction: &Transaction, id: &str) -> Result<RawRow, StoreErr
     let row = transaction
         .first(
             "SELECT s.parent_id, t.name, u.subject, s.cwd, s.additional_directories, s.branch, s.model, s.mode, s.permission_mode, \
-             s.effort, s.title, s.archived, s.created_at, s.updated_at, s.last_seq, s.turns, s.cost FROM sessions s \
+             s.effort, s.title, s.archived, s.created_at, s.updated_at, s.last_seq, s.turns, s.cost, s.identity FROM sessions s \
              JOIN users u ON u.id = s.owner_id JOIN tenants t ON t.id = s.tenant_id WHERE s.id = $1",
             &[&id],
         )
@@ -157,7 +158,12 @@ async fn raw_row(transaction: &Transaction, id: &str) -> Result<RawRow, StoreErr
         id: id.to_owned(),
         parent: row.get(0),
         owner: owner(row.get(1), row.get(2)),
-        directories: RawDirectories { cwd: row.get(3), additional: row.get(4), branch: row.get(5) },
+        directories: RawDirectories {
+            cwd: row.get(3),
+            additional: row.get(4),
+            branch: row.get(5),
+            identity: row.get(17),
+        },
         controls: RawControls {
             model: row.get(6),
             mode: row.get(7),

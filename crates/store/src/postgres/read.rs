@@ -13,8 +13,8 @@ use crate::{
     stored::{self, Unreadable},
 };
 use agent::{
-    Archived, Cost, ListQuery, Owner, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage,
-    SessionRecord, SessionTimes, SessionTotals, StoreError, Usage,
+    Archived, Cost, FolderIdentity, KnownFolder, ListQuery, Owner, SessionControls, SessionEvent, SessionId,
+    SessionListing, SessionPage, SessionRecord, SessionTimes, SessionTotals, StoreError, Usage,
 };
 use system::AbsPath;
 use tokio_postgres::{Row, types::FromSql};
@@ -196,11 +196,15 @@ pub(super) async fn spent(
 pub(super) async fn directories(
     transaction: &Transaction,
     scope: &Scope,
-) -> Result<Vec<AbsPath>, StoreError> {
-    let sql =
-        "SELECT DISTINCT cwd FROM sessions WHERE tenant_id = $1 AND owner_id = $2 AND parent_id IS NULL";
+) -> Result<Vec<KnownFolder>, StoreError> {
+    let sql = "SELECT DISTINCT cwd, identity FROM sessions WHERE tenant_id = $1 AND owner_id = $2 AND parent_id IS NULL";
     let rows = transaction.query(sql, &[&scope.tenant, &scope.owner]).await?;
-    Ok(rows.iter().filter_map(|row| AbsPath::new(row.get::<_, String>(0)).ok()).collect())
+    let known = rows.iter().filter_map(|row| {
+        let path = AbsPath::new(row.get::<_, String>(0)).ok()?;
+        let identity = row.get::<_, Option<&str>>(1).and_then(FolderIdentity::from_json);
+        Some(KnownFolder { path, identity })
+    });
+    Ok(known.collect())
 }
 
 pub(super) async fn list(

@@ -74,23 +74,26 @@ pub(super) fn to_json(directories: &[AbsPath]) -> String {
     serde_json::to_string(&directories).expect("a list of texts is JSON")
 }
 
-/// Sets a column of a session that is held.
+/// A column and its value.
+pub(super) type Column<'a> = (&'static str, &'a (dyn ToSql + Sync));
+
+/// Sets columns of a session that is held.
 pub(super) async fn set(
     shared: &Shared,
     scope: &Scope,
     lease: &Lease,
-    column: &'static str,
-    value: &(dyn ToSql + Sync),
+    columns: &[Column<'_>],
 ) -> Result<(), StoreError> {
     let transaction = Transaction::begin(&shared.pool, scope).await?;
-    let changed = transaction
-        .execute(
-            &format!(
-                "UPDATE sessions SET {column} = $4 WHERE id = $1 AND lease_epoch = $2 AND lease_node = $3"
-            ),
-            &[&lease.session.as_str(), &lease.epoch.cast_signed(), &shared.node.id, value],
-        )
-        .await?;
+    let names = (4..).zip(columns).map(|(at, (name, _))| format!("{name} = ${at}"));
+    let sql = format!(
+        "UPDATE sessions SET {} WHERE id = $1 AND lease_epoch = $2 AND lease_node = $3",
+        names.collect::<Vec<_>>().join(", ")
+    );
+    let (id, epoch) = (lease.session.as_str(), lease.epoch.cast_signed());
+    let lease_of: [&(dyn ToSql + Sync); 3] = [&id, &epoch, &shared.node.id];
+    let values: Vec<_> = lease_of.into_iter().chain(columns.iter().map(|(_, value)| *value)).collect();
+    let changed = transaction.execute(&sql, &values).await?;
     transaction.commit().await?;
     match changed {
         0 => Err(lease::lost(shared, scope, &lease.session).await),

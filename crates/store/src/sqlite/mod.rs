@@ -35,8 +35,9 @@ pub use salvage::{CutSession, Salvaged};
 
 use crate::{changes::Prepared, janitor::Janitor, server_state::Migrated};
 use agent::{
-    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery,
-    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Usage,
+    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner,
+    SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
+    Usage,
 };
 use async_trait::async_trait;
 use database::Database;
@@ -253,9 +254,16 @@ impl SessionStore for SqliteStore {
         self.writer.call(move |connection| write::set_cwd(connection, &lease, &cwd)).await
     }
 
-    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
+    async fn set_folder(
+        &self,
+        lease: &Lease,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError> {
         let lease = lease.clone();
-        let set = move |connection: &Connection| write::set_branch(connection, &lease, branch.as_deref());
+        let set = move |connection: &Connection| {
+            write::set_folder(connection, &lease, branch.as_deref(), identity.as_ref())
+        };
         self.writer.call_with(Durability::WithNextFlush, set).await
     }
 
@@ -278,7 +286,7 @@ impl SessionStore for SqliteStore {
         self.reader.call(move |connection| read::list(connection, &query)).await
     }
 
-    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<KnownFolder>, StoreError> {
         let owner = owner.cloned();
         self.reader.call(move |connection| read::directories(connection, owner.as_ref())).await
     }

@@ -92,7 +92,7 @@ fn read(connection: &Connection, id: &str) -> Result<RawSession, StoreError> {
     let row = connection
         .prepare_cached(
             "SELECT parent_id, tenant, owner, cwd, additional_directories, branch, model, mode, permission_mode, effort, title, \
-             archived, created_at, updated_at, last_seq, turns, cost FROM sessions WHERE id = ?1",
+             archived, created_at, updated_at, last_seq, turns, cost, identity FROM sessions WHERE id = ?1",
         )
         .and_then(|mut statement| statement.query_row([id], |row| raw_row(id, row)).optional())
         .map_err(sql)?
@@ -116,7 +116,12 @@ fn raw_row(id: &str, row: &Row<'_>) -> rusqlite::Result<RawRow> {
         id: id.to_owned(),
         parent: row.get(0)?,
         owner: tenant.zip(user).map(|(tenant, user)| Owner { tenant, user }),
-        directories: RawDirectories { cwd: row.get(3)?, additional: row.get(4)?, branch: row.get(5)? },
+        directories: RawDirectories {
+            cwd: row.get(3)?,
+            additional: row.get(4)?,
+            branch: row.get(5)?,
+            identity: row.get(17)?,
+        },
         controls: RawControls {
             model: row.get(6)?,
             mode: row.get(7)?,
@@ -137,8 +142,8 @@ fn write(connection: &Connection, session: &RawSession) -> Result<(), StoreError
     connection
         .prepare_cached(
             "INSERT INTO sessions (id, parent_id, tenant, owner, cwd, additional_directories, branch, model, mode, permission_mode, \
-             effort, title, archived, created_at, updated_at, last_seq, turns, cost, lease_epoch) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 0)",
+             effort, title, archived, created_at, updated_at, last_seq, turns, cost, identity, lease_epoch) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, 0)",
         )
         .and_then(|mut statement| {
             statement.execute(params![
@@ -160,6 +165,7 @@ fn write(connection: &Connection, session: &RawSession) -> Result<(), StoreError
                 row.last_seq,
                 row.totals.0,
                 row.totals.1,
+                row.directories.identity,
             ])
         })
         .map_err(|error| match error.sqlite_error_code() {

@@ -8,8 +8,8 @@ use crate::{
     stored::{self, Unreadable},
 };
 use agent::{
-    Archived, Cost, ListQuery, Owner, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage,
-    SessionRecord, SessionTimes, SessionTotals, StoreError, Usage,
+    Archived, Cost, FolderIdentity, KnownFolder, ListQuery, Owner, SessionControls, SessionEvent, SessionId,
+    SessionListing, SessionPage, SessionRecord, SessionTimes, SessionTotals, StoreError, Usage,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use system::AbsPath;
@@ -255,16 +255,20 @@ fn rows(
 pub(super) fn directories(
     connection: &Connection,
     owner: Option<&Owner>,
-) -> Result<Vec<AbsPath>, StoreError> {
+) -> Result<Vec<KnownFolder>, StoreError> {
     let (tenant, user) = names(owner);
-    let sql = "SELECT DISTINCT cwd FROM sessions WHERE tenant IS ?1 AND owner IS ?2 AND parent_id IS NULL";
-    let read = || -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT DISTINCT cwd, identity FROM sessions WHERE tenant IS ?1 AND owner IS ?2 AND parent_id IS NULL";
+    let read = || -> rusqlite::Result<Vec<(String, Option<String>)>> {
         let mut statement = connection.prepare_cached(sql)?;
-        statement.query_map(params![tenant, user], |row| row.get(0))?.collect()
+        statement.query_map(params![tenant, user], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     };
-    let directories = read().map_err(|error| failed(&error))?;
+    let directories = read().map_err(|error| failed(&error))?.into_iter();
     // A damaged row is left out, as in lists.
-    Ok(directories.into_iter().filter_map(|path| AbsPath::new(path).ok()).collect())
+    let known = directories.filter_map(|(path, identity)| {
+        let identity = identity.as_deref().and_then(FolderIdentity::from_json);
+        AbsPath::new(path).ok().map(|path| KnownFolder { path, identity })
+    });
+    Ok(known.collect())
 }
 
 /// Selects the sessions of a list. Each of the statements uses the index that fits it. A list

@@ -7,7 +7,7 @@ use super::{
     lease::{TAKE, refuse_while_held, take},
 };
 use crate::{changes::Changes, clock::now, stored};
-use agent::{Effort, Lease, Mode, NewSession, PermissionMode, SessionId, StoreError};
+use agent::{Effort, FolderIdentity, Lease, Mode, NewSession, PermissionMode, SessionId, StoreError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use system::AbsPath;
 
@@ -92,16 +92,19 @@ pub(super) fn set_cwd(connection: &Connection, lease: &Lease, cwd: &AbsPath) -> 
     Ok(())
 }
 
-pub(super) fn set_branch(
+pub(super) fn set_folder(
     connection: &Connection,
     lease: &Lease,
     branch: Option<&str>,
+    identity: Option<&FolderIdentity>,
 ) -> Result<(), StoreError> {
     // An empty append checks the lease.
     append(connection, lease, &[], &Changes::default())?;
     connection
-        .prepare_cached("UPDATE sessions SET branch = ?2 WHERE id = ?1")
-        .and_then(|mut statement| statement.execute((lease.session.as_str(), branch)))
+        .prepare_cached("UPDATE sessions SET branch = ?2, identity = ?3 WHERE id = ?1")
+        .and_then(|mut statement| {
+            statement.execute((lease.session.as_str(), branch, identity.map(FolderIdentity::to_json)))
+        })
         .map_err(|error| failed(&error))?;
     Ok(())
 }

@@ -39,7 +39,7 @@ async fn ten_thousand_sessions_list_as_fast_as_ten() {
             "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 9999) \
              INSERT INTO sessions SELECT 's' || n, cwd, additional_directories, model, mode, permission_mode, 'title', created_at, \
              created_at + n, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, \
-             NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL FROM sessions, n WHERE id = 's0'",
+             NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL FROM sessions, n WHERE id = 's0'",
         )
         .unwrap();
     let (mut query, mut pages, mut slowest) = (ListQuery { limit: 50, ..ListQuery::default() }, 0, 0);

@@ -8,7 +8,7 @@ use std::path::Path;
 use store::SqliteStore;
 
 /// Each migration step, as released.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("../../src/sqlite/schema/1.sql"),
     include_str!("../../src/sqlite/schema/2.sql"),
     include_str!("../../src/sqlite/schema/3.sql"),
@@ -21,6 +21,7 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("../../src/sqlite/schema/10.sql"),
     include_str!("../../src/sqlite/schema/11.sql"),
     include_str!("../../src/sqlite/schema/12.sql"),
+    include_str!("../../src/sqlite/schema/13.sql"),
 ];
 
 /// The rows that a program with the first schema wrote: two sessions, one of which was released,

@@ -85,7 +85,7 @@ impl Tree {
             Node::File(bytes, write) => (bytes.len() as u64, Some(UNIX_EPOCH + Duration::from_secs(*write))),
             _ => (0, None),
         };
-        Ok(Metadata { kind: kind(node), size, modified })
+        Ok(Metadata { kind: kind(node), size, modified, id: None })
     }
 
     pub(super) fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {

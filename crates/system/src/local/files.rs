@@ -1,8 +1,12 @@
 //! Metadata, directory listings, and changes that do not touch a file's content.
 
-use crate::{AbsPath, Entry, FileKind, Metadata, SystemError};
+use crate::{AbsPath, Entry, FileId, FileKind, Metadata, SystemError};
 use rustix::{fs::CWD, io::Errno};
-use std::{fs, io, os::fd::AsFd};
+use std::{
+    fs, io,
+    os::{fd::AsFd, unix::fs::MetadataExt as _},
+    time::UNIX_EPOCH,
+};
 
 /// Returns the metadata of a path, following links. A dangling link is [`FileKind::Other`].
 pub(super) fn metadata(path: &AbsPath) -> Result<Metadata, SystemError> {
@@ -11,23 +15,39 @@ pub(super) fn metadata(path: &AbsPath) -> Result<Metadata, SystemError> {
         other => other,
     };
     let found = found.map_err(|source| SystemError::from_io("stat", path, source))?;
-    Ok(Metadata { kind: kind(found.file_type()), size: found.len(), modified: found.modified().ok() })
+    let created = found.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let id = FileId { device: found.dev(), inode: found.ino(), created: created.map(|at| at.as_nanos()) };
+    Ok(Metadata {
+        kind: kind(found.file_type()),
+        size: found.len(),
+        modified: found.modified().ok(),
+        id: Some(id),
+    })
 }
 
 /// Returns the metadata of a directory if the kernel has it cached, without waiting for a disk or a
 /// file server. Returns `None` if it is not cached or not a directory.
 #[cfg(target_os = "linux")]
 pub(super) fn cached_directory(path: &AbsPath) -> Option<Metadata> {
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags};
-    use std::time::{Duration, UNIX_EPOCH};
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, StatxTimestamp};
+    use std::time::Duration;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory =
         rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::CACHED).ok()?;
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-    let found = rustix::fs::statx(&directory, "", flags, StatxFlags::BASIC_STATS).ok()?;
-    let changed = Duration::new(u64::try_from(found.stx_mtime.tv_sec).ok()?, found.stx_mtime.tv_nsec);
-    let modified = UNIX_EPOCH.checked_add(changed);
-    Some(Metadata { kind: FileKind::Directory, size: found.stx_size, modified })
+    let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+    let found = rustix::fs::statx(&directory, "", flags, wanted).ok()?;
+    let time =
+        |at: StatxTimestamp| u64::try_from(at.tv_sec).ok().map(|seconds| Duration::new(seconds, at.tv_nsec));
+    let has_created = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
+    let created = time(found.stx_btime).filter(|_| has_created);
+    let id = FileId {
+        device: rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor),
+        inode: found.stx_ino,
+        created: created.map(|at| at.as_nanos()),
+    };
+    let modified = UNIX_EPOCH.checked_add(time(found.stx_mtime)?);
+    Some(Metadata { kind: FileKind::Directory, size: found.stx_size, modified, id: Some(id) })
 }
 
 /// Returns `None`: this system has no lookup that is guaranteed not to block.

@@ -6,7 +6,8 @@ use crate::{
 };
 use agent::{Archived, ListQuery, Runtime, SessionId, SessionRecord, StoreError, one_line};
 use anyhow::Result;
-use system::{AbsPath, LocalSystem};
+use std::collections::BTreeSet;
+use system::{AbsPath, LocalSystem, System};
 
 /// The shortest part of an id that is looked up, in characters.
 const LEAST: usize = 8;
@@ -58,8 +59,8 @@ pub(crate) async fn resolve_session_id(runtime: &Runtime, given: &str, cwd: &Abs
     }
 }
 
-/// Returns the id of the session of a directory that was used last. A session with only slash
-/// commands in it has no title; it counts only if there is no other.
+/// Returns the id of the session of a directory that was used last. A session of a former path
+/// counts only if there is no other. So does one with only slash commands, which has no title.
 pub(crate) async fn last_of_folder(
     runtime: &Runtime,
     cwd: &AbsPath,
@@ -70,9 +71,23 @@ pub(crate) async fn last_of_folder(
         limit: limits::SESSIONS_PAGE,
         ..ListQuery::default()
     };
-    let listed = runtime.list_of_folder(&LocalSystem::new(), query).await?.sessions;
-    let last = listed.iter().find(|record| record.title.is_some()).or(listed.first());
+    let system = LocalSystem::new();
+    let listed = runtime.list_of_folder(&system, query).await?.sessions;
+    let folders: BTreeSet<_> = listed.iter().map(|record| &record.cwd).collect();
+    let mut gone = BTreeSet::new();
+    for folder in folders {
+        if is_gone(&system, folder).await {
+            gone.insert(folder);
+        }
+    }
+    // The first of those that are equal is the last used.
+    let last = listed.iter().min_by_key(|record| (gone.contains(&record.cwd), record.title.is_none()));
     Ok(last.map(|record| record.id.clone()))
+}
+
+/// Returns whether a folder does not exist any more.
+pub(super) async fn is_gone(system: &dyn System, folder: &AbsPath) -> bool {
+    system.metadata(folder).await.is_err_and(|error| error.is_not_found())
 }
 
 /// Returns a session's record.

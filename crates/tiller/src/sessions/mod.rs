@@ -11,7 +11,7 @@ mod show;
 mod silent;
 pub(crate) mod transfer;
 
-pub(crate) use moving::{MovedSessions, gone, with_gone};
+pub(crate) use moving::{MovedSessions, gone, move_folder, with_gone};
 pub(crate) use repair::RepairReport;
 pub(crate) use rewind::{Rewound, TurnRow};
 pub(crate) use rows::{Exported, HitRow, SessionChange, SessionRow};

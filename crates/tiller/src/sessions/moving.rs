@@ -1,6 +1,6 @@
 //! `tiller sessions move`: binds sessions to the folder in which their project is now.
 
-use super::record;
+use super::{find::is_gone, record};
 use crate::{
     answer::{Answer, Console, Failure, Kind},
     exit::Exit,
@@ -60,30 +60,22 @@ pub(super) async fn run(
     from: From,
     to: AbsPath,
 ) -> Result<Exit> {
-    let (records, old) = match from {
+    let answer = match from {
         From::Session(id) => {
             let record = record(runtime, &id).await?;
             let old = record.cwd.clone();
-            (vec![record], old)
+            move_all(runtime, vec![record], &old, &to).await
         }
-        From::Folder(old) => (all_below(runtime, &old).await?, old),
+        From::Folder(old) => {
+            let answer = move_folder(runtime, &old, &to).await?;
+            if answer.moved.is_empty() && answer.left.is_empty() {
+                let what = format!("no session is of {old} or a folder below it");
+                let failure = Failure::new(Kind::NotFound, what);
+                return Err(with_gone(failure, runtime, system, &to).await.into());
+            }
+            answer
+        }
     };
-    if records.is_empty() {
-        let failure = Failure::new(Kind::NotFound, format!("no session is of {old} or a folder below it"));
-        return Err(with_gone(failure, runtime, system, &to).await.into());
-    }
-    let mut answer = MovedSessions { moved: Vec::new(), left: Vec::new() };
-    for record in records {
-        let place = match record.cwd.relative_to(&old) {
-            Some(below) if !below.is_empty() => to.join(below),
-            _ => to.clone(),
-        };
-        let (id, from) = (record.id.to_string(), record.cwd.to_string());
-        match runtime.move_session(&record.id, &place).await {
-            Ok(()) => answer.moved.push(MovedSession { id, from, to: place.to_string() }),
-            Err(error) => answer.left.push(LeftSession { id, error: error.to_string() }),
-        }
-    }
     let moved = answer.moved.iter().map(|one| format!("{} is now of {}\n", one.id, one.to));
     let left = answer.left.iter().map(|one| format!("{} stays: {}\n", one.id, one.error));
     let text: String = moved.chain(left).collect();
@@ -96,6 +88,32 @@ pub(super) async fn run(
         None => answer,
         Some(failure) => answer.failed(failure),
     })
+}
+
+/// Moves the sessions of a folder, and of those below it, to another folder.
+pub(crate) async fn move_folder(runtime: &Runtime, old: &AbsPath, to: &AbsPath) -> Result<MovedSessions> {
+    Ok(move_all(runtime, all_below(runtime, old).await?, old, to).await)
+}
+
+async fn move_all(
+    runtime: &Runtime,
+    records: Vec<SessionRecord>,
+    old: &AbsPath,
+    to: &AbsPath,
+) -> MovedSessions {
+    let mut answer = MovedSessions { moved: Vec::new(), left: Vec::new() };
+    for record in records {
+        let place = match record.cwd.relative_to(old) {
+            Some(below) if !below.is_empty() => to.join(below),
+            _ => to.clone(),
+        };
+        let (id, from) = (record.id.to_string(), record.cwd.to_string());
+        match runtime.move_session(&record.id, &place).await {
+            Ok(()) => answer.moved.push(MovedSession { id, from, to: place.to_string() }),
+            Err(error) => answer.left.push(LeftSession { id, error: error.to_string() }),
+        }
+    }
+    answer
 }
 
 async fn all_below(runtime: &Runtime, folder: &AbsPath) -> Result<Vec<SessionRecord>> {
@@ -149,8 +167,14 @@ pub(crate) async fn with_gone(
     commands.fold(failure, |failure, command| failure.next(command))
 }
 
-/// Returns the failure for a session whose folder does not exist; `None` if it does.
-pub(crate) async fn gone(system: &dyn System, record: &SessionRecord, now: &AbsPath) -> Option<Failure> {
+/// Returns the failure for a session whose folder does not exist; `None` if it does. `from` is what
+/// moves to `now`: the session, or the sessions of its folder.
+pub(crate) async fn gone(
+    system: &dyn System,
+    record: &SessionRecord,
+    from: &str,
+    now: &AbsPath,
+) -> Option<Failure> {
     if !is_gone(system, &record.cwd).await {
         return None;
     }
@@ -158,12 +182,8 @@ pub(crate) async fn gone(system: &dyn System, record: &SessionRecord, now: &AbsP
     Some(
         Failure::new(Kind::NotFound, what)
             .hint("if the project was moved, move its sessions to where it is now")
-            .next(move_command(record.id.as_str(), now)),
+            .next(move_command(from, now)),
     )
-}
-
-async fn is_gone(system: &dyn System, folder: &AbsPath) -> bool {
-    system.metadata(folder).await.is_err_and(|error| error.is_not_found())
 }
 
 fn move_command(from: &str, to: &AbsPath) -> String {

@@ -87,6 +87,60 @@ fn sessions_move_with_their_project() {
 }
 
 #[test]
+fn sessions_are_listed_where_their_project_is_now() {
+    let home = Home::new();
+    let run = |args: &[&str]| -> Value { serde_json::from_slice(&home.run(args).stdout).unwrap() };
+    let git = |folder: &str, args: &[&str]| {
+        let ran = std::process::Command::new("git").current_dir(folder).args(args).output().unwrap();
+        assert!(ran.status.success(), "{args:?}: {ran:?}");
+    };
+    let work = |name: &str| {
+        home.write(&format!("{name}/a.txt"), "one\n");
+        home.file(name)
+    };
+    let (renamed, copied, cloned, other) = (work("renamed"), work("copied"), work("cloned"), work("other"));
+    for folder in [&copied, &cloned, &other] {
+        git(folder, &["init", "-q"]);
+        git(folder, &["add", "."]);
+        let author = ["-c", "user.name=A", "-c", "user.email=a@localhost"];
+        git(folder, &[&author[..], &["commit", "-qm", folder]].concat());
+    }
+    git(&cloned, &["remote", "add", "origin", "https://me:secret@host.example/a/b.git"]);
+    let begin = |folder: &str| run(&["-p", "help", "--cwd", folder, "-o", "json"])["session_id"].clone();
+    let ids = [&renamed, &copied, &cloned, &other].map(|folder| begin(folder));
+    let to = |name: &str| home.file(&format!("now/{name}"));
+    std::fs::create_dir(home.file("now")).unwrap();
+    std::fs::rename(&renamed, to("renamed")).unwrap();
+    let ran = std::process::Command::new("cp").args(["-r", &copied, &to("copied")]).status();
+    assert!(ran.unwrap().success());
+    git(&home.file("now"), &["clone", "-q", &cloned, "cloned"]);
+    git(&to("cloned"), &["remote", "set-url", "origin", "git@host.example:a/b"]);
+    for folder in [&copied, &cloned, &other] {
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+    work("now/other");
+    for (name, old, id) in
+        [("renamed", &renamed, &ids[0]), ("copied", &copied, &ids[1]), ("cloned", &cloned, &ids[2])]
+    {
+        let now = to(name);
+        let listed = run(&["sessions", "list", "--cwd", &now, "--json"]);
+        assert_eq!(listed["items"][0]["session_id"], *id, "{name}: {listed}");
+        let gone = run(&["-p", "help", "-c", "--cwd", &now, "-o", "json"]);
+        assert!(gone["error"].as_str().unwrap().contains("does not exist any more"), "{gone}");
+        let [command] = gone["next_commands"].as_array().unwrap().as_slice() else { panic!("{gone}") };
+        assert_eq!(*command, json!(format!("tiller sessions move {old} {now}")));
+        // A session of the folder itself comes first.
+        let new = begin(&now);
+        assert_eq!(run(&["-p", "help", "-c", "--cwd", &now, "-o", "json"])["session_id"], new, "{name}");
+        run(&["sessions", "move", old, &now, "--json"]);
+        let listed = run(&["sessions", "list", "--cwd", &now, "--json"]);
+        assert_eq!(listed["items"].as_array().unwrap().len(), 2, "{name}: {listed}");
+    }
+    let listed = run(&["sessions", "list", "--cwd", &to("other"), "--json"]);
+    assert_eq!(listed["items"], json!([]), "{listed}");
+}
+
+#[test]
 fn an_editor_rebinds_a_session_to_its_folder() {
     let home = Home::new();
     home.write("old/a.txt", "one\n");

@@ -2,8 +2,8 @@
 
 use super::{Victim, plan_of};
 use agent::{
-    ContentHash, Lease, ListQuery, Memories, NewSession, Owner, SearchHit, SearchQuery, SessionEvent,
-    SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
+    ContentHash, FolderIdentity, KnownFolder, Lease, ListQuery, Memories, NewSession, Owner, SearchHit,
+    SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -76,8 +76,13 @@ impl SessionStore for FaultyStore {
         self.inner.set_cwd(lease, cwd).await
     }
 
-    async fn set_branch(&self, lease: &Lease, branch: Option<String>) -> Result<(), StoreError> {
-        self.inner.set_branch(lease, branch).await
+    async fn set_folder(
+        &self,
+        lease: &Lease,
+        branch: Option<String>,
+        identity: Option<FolderIdentity>,
+    ) -> Result<(), StoreError> {
+        self.inner.set_folder(lease, branch, identity).await
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
@@ -96,7 +101,7 @@ impl SessionStore for FaultyStore {
         self.inner.list(query).await
     }
 
-    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<AbsPath>, StoreError> {
+    async fn directories(&self, owner: Option<&Owner>) -> Result<Vec<KnownFolder>, StoreError> {
         self.inner.directories(owner).await
     }
 

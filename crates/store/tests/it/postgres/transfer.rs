@@ -2,7 +2,9 @@
 
 use super::{Server, database};
 use crate::{session, user_message};
-use agent::{ListQuery, NewSession, Owner, SearchQuery, SessionEvent, SessionId, SessionStore as _};
+use agent::{
+    FolderIdentity, ListQuery, NewSession, Owner, SearchQuery, SessionEvent, SessionId, SessionStore as _,
+};
 use rusqlite::{Connection, types::Value};
 use std::{
     collections::BTreeMap,
@@ -98,7 +100,8 @@ async fn fill(path: &Path) {
                 .unwrap(),
             _ => 0,
         };
-        store.set_branch(&lease, Some("main".to_owned())).await.unwrap();
+        let identity = FolderIdentity::from_json(r#"{"remote":"host/a"}"#);
+        store.set_folder(&lease, Some("main".to_owned()), identity).await.unwrap();
         store.append(&lease, vec![SessionEvent::TitleChanged(format!("Title {nth}"))]).await.unwrap();
         store.release(&lease).await.unwrap();
         store.set_archived(&lease.session, nth % 7 == 3).await.unwrap();
