@@ -13,6 +13,11 @@ pub trait Link: Send + Sync {
         AfterEnd::Cancel
     }
 
+    /// Whether the client has started this process, so that it can start it again to set it up.
+    fn is_of_child(&self) -> bool {
+        true
+    }
+
     /// Takes note that this many bytes of updates wait for the client; called whenever they grow.
     fn waiting(&self, _bytes: usize) {}
 

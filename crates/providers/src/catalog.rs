@@ -336,7 +336,7 @@ impl Models for Catalog {
             Some(build::GEMINI) => &options.vendors.gemini,
             _ => return Credentials::NotNeeded,
         };
-        match (&vendor.api_key, &vendor.base_url) {
+        match (vendor.key(), &vendor.base_url) {
             (Some(key), _) if key.is_refused() => Credentials::Refused,
             (Some(_), _) => Credentials::Present,
             (None, Some(_)) => Credentials::NotNeeded,

@@ -85,6 +85,8 @@ impl Default for AttemptOptions {
 pub struct VendorOptions {
     /// The API key; when `None`, requests carry no key.
     pub api_key: Option<Secret>,
+    /// The key to use once the vendor has refused the first one.
+    pub spare_key: Option<Secret>,
     /// The address of the API, with or without a path (`http://host:1` means `http://host:1/v1`);
     /// the vendor's own address when `None`.
     pub base_url: Option<String>,
@@ -99,6 +101,13 @@ impl VendorOptions {
     /// need none.
     pub(crate) fn is_configured(&self) -> bool {
         self.api_key.is_some() || self.base_url.is_some()
+    }
+
+    /// Returns the key for requests: the spare one if the vendor has refused the first one only.
+    pub(crate) fn key(&self) -> Option<&Secret> {
+        let is_refused = self.api_key.as_ref().is_some_and(Secret::is_refused);
+        let spare = self.spare_key.as_ref().filter(|spare| is_refused && !spare.is_refused());
+        spare.or(self.api_key.as_ref())
     }
 }
 

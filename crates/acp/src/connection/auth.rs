@@ -1,8 +1,5 @@
 //! The authentication methods and the login state.
 
-/// The ids of all authentication methods.
-pub(super) const METHODS: [&str; 3] = [METHOD, TERMINAL_METHOD, PILOT_METHOD];
-
 /// The method offered to every client.
 pub(crate) const METHOD: &str = "tiller-provider";
 /// Its display name.

@@ -3,7 +3,7 @@
 
 use super::{
     Connection, Peer, Reply, Wire,
-    auth::{AuthState, METHOD, METHODS, PILOT_METHOD, TERMINAL_METHOD},
+    auth::{AuthState, METHOD, PILOT_METHOD, TERMINAL_METHOD},
     errors,
 };
 use agent::Credentials;
@@ -70,7 +70,10 @@ impl<W: Wire> Connection<W> {
         match method {
             METHOD | TERMINAL_METHOD if !self.login.is_shown.load(Ordering::Relaxed) => {}
             METHOD | TERMINAL_METHOD => self.check_configured(&self.options.default_cwd).await?,
-            PILOT_METHOD => self.login.without_model.store(true, Ordering::Relaxed),
+            PILOT_METHOD => {
+                self.login.without_model.store(true, Ordering::Relaxed);
+                self.options.services.set_without_model().await;
+            }
             _ => {
                 return Err(errors::invalid_params(format!("unknown methodId {method:?}; use {METHOD:?}")));
             }
@@ -86,9 +89,7 @@ impl<W: Wire> Connection<W> {
     /// the last check counts. Also when the client logged out and the session's model needs
     /// credentials.
     pub(crate) async fn check_may_start(&self, cwd: &AbsPath) -> Result<(), Error> {
-        let shows =
-            self.login.is_shown.load(Ordering::Relaxed) && !self.login.without_model.load(Ordering::Relaxed);
-        if shows {
+        if self.login.is_shown.load(Ordering::Relaxed) {
             self.check_configured(cwd).await?;
         }
         // Finding the default model reads the settings, and is needed after a logout only.
@@ -98,12 +99,19 @@ impl<W: Wire> Connection<W> {
         }
     }
 
-    /// Checks that a model is configured.
+    /// Checks that a model is configured, or that the user has chosen to continue without one.
     async fn check_configured(&self, cwd: &AbsPath) -> Result<(), Error> {
-        match self.runtime.is_unconfigured(cwd).await {
-            true => Err(errors::unconfigured(&METHODS, self.options.machines.folder.is_some())),
-            false => Ok(()),
+        if self.login.without_model.load(Ordering::Relaxed)
+            || !self.runtime.is_unconfigured(cwd).await
+            || self.options.services.is_without_model().await
+        {
+            return Ok(());
         }
+        let methods: &[&str] = match self.options.link.is_of_child() {
+            true => &[METHOD, TERMINAL_METHOD, PILOT_METHOD],
+            false => &[METHOD, PILOT_METHOD],
+        };
+        Err(errors::unconfigured(methods, self.options.machines.folder.is_some()))
     }
 
     /// Stops using credentials for this client until it logs in again, and returns whether it was

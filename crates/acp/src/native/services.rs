@@ -13,6 +13,14 @@ use system::AbsPath;
 /// secret. The future of a call is dropped when the client cancels its request.
 #[async_trait]
 pub trait NativeServices: Send + Sync {
+    /// Whether the user has chosen to continue without a language model until one is set up.
+    async fn is_without_model(&self) -> bool {
+        false
+    }
+
+    /// Stores that the user continues without a language model until one is set up.
+    async fn set_without_model(&self) {}
+
     /// Stores a setting; returns `{path, scope, configured: true}`.
     async fn set_setting(&self, _context: &RequestContext, set: SetSetting) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Setting {} cannot be stored here.", set.path)))

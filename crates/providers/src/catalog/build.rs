@@ -2,7 +2,7 @@
 
 use super::Catalog;
 use crate::{
-    VendorOptions, Wire,
+    Secret, VendorOptions, Wire,
     discovery::LocalModel,
     family,
     guided::GuidedModel,
@@ -209,7 +209,18 @@ pub(super) fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &
 
 /// Builds one wire to a model.
 fn target(route: &Route<'_>, wire: Wire, model: &str) -> Result<WireTarget, ModelError> {
-    let key = route.vendor.api_key.clone();
+    let VendorOptions { api_key, spare_key, .. } = route.vendor;
+    let spare = spare_key.clone().map(|key| with_key(route, wire, model, Some(key)));
+    let target = with_key(route, wire, model, api_key.clone())?;
+    Ok(WireTarget { spare: spare.transpose()?.map(Box::new), ..target })
+}
+
+fn with_key(
+    route: &Route<'_>,
+    wire: Wire,
+    model: &str,
+    key: Option<Secret>,
+) -> Result<WireTarget, ModelError> {
     let endpoint = remote::format(wire).endpoint_for(route.base_url, model, key.as_ref())?;
     let peer = Peer {
         provider: route.provider.to_owned(),
@@ -219,7 +230,7 @@ fn target(route: &Route<'_>, wire: Wire, model: &str) -> Result<WireTarget, Mode
         silence_setting: route.silence_setting.clone(),
         key,
     };
-    Ok(WireTarget { wire, endpoint, peer })
+    Ok(WireTarget { wire, endpoint, peer, spare: None })
 }
 
 fn is_openai(base_url: &str) -> bool {

@@ -84,7 +84,14 @@ impl Catalog {
             let error = format!("{provider} has no API key: run `tiller setup --provider {provider}`");
             return (at, Err(ModelError::Auth(error)));
         }
-        (at, self.request_list(provider, vendor, base_url).await)
+        let key = vendor.key();
+        let listed = self.request_list(provider, vendor, base_url).await;
+        match listed {
+            Err(ModelError::Auth(_)) if vendor.key() != key => {
+                (at, self.request_list(provider, vendor, base_url).await)
+            }
+            listed => (at, listed),
+        }
     }
 
     async fn request_list(
@@ -95,14 +102,14 @@ impl Catalog {
     ) -> Result<Option<usize>, ModelError> {
         // The list does not depend on the model.
         let format = remote::format(build::wires(provider, vendor.wire, base_url, "")[0]);
-        let endpoint = format.list_for(base_url, vendor.api_key.as_ref())?;
+        let endpoint = format.list_for(base_url, vendor.key())?;
         let peer = Peer {
             provider: provider.to_owned(),
             model: "its list of models".to_owned(),
             url: endpoint.shown(),
             key_setting: format!("its key with `tiller setup --provider {provider}`"),
             silence_setting: String::new(),
-            key: vendor.api_key.clone(),
+            key: vendor.key().cloned(),
         };
         let client = self.http.client(&endpoint.url)?;
         let exchange = async {

@@ -231,6 +231,6 @@ fn server(name: &str, vendor: &VendorOptions) -> Result<Option<Candidate>, Model
     let Some(base_url) = &vendor.base_url else { return Ok(None) };
     // The list does not depend on the model.
     let format = remote::format(build::wires(name, vendor.wire, base_url, "")[0]);
-    let endpoint = format.list_for(base_url, vendor.api_key.as_ref())?;
+    let endpoint = format.list_for(base_url, vendor.key())?;
     Ok(Candidate::named(name, &endpoint.url, endpoint.headers))
 }

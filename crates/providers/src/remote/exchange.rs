@@ -63,6 +63,7 @@ impl Exchange {
             notice: None,
             switched: false,
             target,
+            is_spare: false,
             quirks,
             request,
             remote,
@@ -96,6 +97,8 @@ struct Run {
     quirks: ModelQuirks,
     /// The index of the wire in use.
     target: usize,
+    /// Whether the request was sent with the spare key.
+    is_spare: bool,
     /// The request body; empty until it is built.
     body: Bytes,
     /// How many times the request was rebuilt after a refusal.
@@ -200,7 +203,7 @@ impl Run {
     }
 
     fn peer(&self) -> &Peer {
-        &self.remote.targets[self.target].peer
+        &self.remote.targets[self.target].or_spare(self.is_spare).peer
     }
 
     async fn send(&mut self) -> Result<(), Failure> {
@@ -208,7 +211,8 @@ impl Run {
             self.body = self.remote.body(request, &self.quirks);
         }
         let Remote { http, targets, tuning, .. } = &*self.remote;
-        let WireTarget { endpoint, peer, .. } = &targets[self.target];
+        self.is_spare = targets[self.target].wants_spare();
+        let WireTarget { endpoint, peer, .. } = targets[self.target].or_spare(self.is_spare);
         let client = http.client(&endpoint.url).map_err(Failure::permanent)?;
         let sent = client
             .post(endpoint.url.clone())
@@ -239,7 +243,21 @@ impl Run {
             self.state = State::Send;
             return Ok(());
         }
-        Err(Failure { after, ..self.peer().status(status, &error_body) })
+        let failure = Failure { after, ..self.peer().status(status, &error_body) };
+        if !self.is_spare && self.remote.targets[self.target].wants_spare() {
+            let provider = &self.peer().provider;
+            let reason = format!("{provider} refused the key of the environment; the stored key is used");
+            self.attempt += 1;
+            self.notice = Some(ModelEvent::Retrying {
+                attempt: self.attempt,
+                after: Duration::ZERO,
+                reason,
+                limited: false,
+            });
+            self.state = State::Send;
+            return Ok(());
+        }
+        Err(failure)
     }
 
     /// Stores what was learned. The request is not rebuilt after this.
@@ -367,15 +385,15 @@ impl Run {
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let Self { sse, fold, sink, remote, target, .. } = self;
-        let peer = &remote.targets[*target].peer;
+        let Self { sse, fold, sink, remote, target, is_spare, .. } = self;
+        let peer = &remote.targets[*target].or_spare(*is_spare).peer;
         sse.feed(bytes, |data| on_data(&mut **fold, data, peer, sink)).map_err(|stop| stop.failure(peer))
     }
 
     /// Handles the end of the body.
     fn finish(&mut self) -> Result<(), Failure> {
-        let Self { sse, fold, sink, remote, target, .. } = self;
-        let peer = &remote.targets[*target].peer;
+        let Self { sse, fold, sink, remote, target, is_spare, .. } = self;
+        let peer = &remote.targets[*target].or_spare(*is_spare).peer;
         sse.finish(|data| on_data(&mut **fold, data, peer, sink)).map_err(|stop| stop.failure(peer))?;
         if self.sink.finished || self.sink.ended {
             self.fold.complete(&mut self.sink);

@@ -1,7 +1,7 @@
 //! One wire to a model, with its address.
 
 use crate::{
-    Wire, anthropic, chat, gemini, hosts,
+    Secret, Wire, anthropic, chat, gemini, hosts,
     http::{Endpoint, Peer},
     responses,
     wire_format::WireFormat,
@@ -13,9 +13,22 @@ pub(crate) struct WireTarget {
     pub(crate) wire: Wire,
     pub(crate) endpoint: Endpoint,
     pub(crate) peer: Peer,
+    /// The same with another key, for when the provider has refused the first one.
+    pub(crate) spare: Option<Box<WireTarget>>,
 }
 
 impl WireTarget {
+    /// Returns whether the provider has refused the key, and not that of the spare target.
+    pub(super) fn wants_spare(&self) -> bool {
+        let is_refused = |target: &Self| target.peer.key.as_ref().is_some_and(Secret::is_refused);
+        self.spare.as_deref().is_some_and(|spare| is_refused(self) && !is_refused(spare))
+    }
+
+    /// Returns the target, or its spare one.
+    pub(super) fn or_spare(&self, is_spare: bool) -> &Self {
+        self.spare.as_deref().filter(|_| is_spare).unwrap_or(self)
+    }
+
     /// Returns whether the address is OpenAI's own.
     pub(super) fn is_openai(&self) -> bool {
         hosts::is_openai(&self.endpoint.url)

@@ -6,7 +6,7 @@ use crate::{
 };
 use agent::{ModelError, ModelEvent, Models};
 use futures::StreamExt;
-use providers::{Secret, Wire};
+use providers::{ProvidersOptions, Secret, Wire};
 use std::time::Duration;
 
 const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
@@ -147,6 +147,23 @@ async fn connections_are_reused() {
     let waiting = tokio::time::timeout(Duration::from_millis(50), second.next()).await;
     assert!(waiting.is_err() || faker.seen().len() == 1);
     tokio::time::timeout(Duration::from_secs(5), faker.gone()).await.expect("used again");
+}
+
+#[tokio::test]
+async fn the_spare_key_is_used_once_the_first_is_refused() {
+    let script = vec![error("401 X"), vec![Faker::events(HELLO)], vec![Faker::events(HELLO)], error("401 X")];
+    let faker = Faker::start(script).await;
+    let spare = |options: &mut ProvidersOptions| {
+        options.vendors.openai.spare_key = Some(Secret::new("sk-spare-key-of-this-test"));
+    };
+    let model = model_with(Wire::Chat, &faker, spare).await;
+    assert_eq!(answer(&*model).await, "retrying: 2\ntext: hello\nstop: EndTurn");
+    assert_eq!(answer(&*model).await, "text: hello\nstop: EndTurn");
+    let refused = "error: Auth: openai refused the credentials (401): told; set OPENAI_API_KEY";
+    assert_eq!(answer(&*model).await, refused);
+    let used_spare: Vec<_> =
+        faker.seen().iter().map(|seen| seen.head.contains("sk-spare-key-of-this-test")).collect();
+    assert_eq!(used_spare, [false, true, true, true]);
 }
 
 #[tokio::test]

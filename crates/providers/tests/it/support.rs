@@ -32,7 +32,7 @@ pub(crate) fn options() -> ProvidersOptions {
 
 pub(crate) fn vendor(base_url: String, wire: Wire) -> VendorOptions {
     let api_key = Some(Secret::new(KEY));
-    VendorOptions { api_key, base_url: Some(base_url), wire, silence: None }
+    VendorOptions { api_key, base_url: Some(base_url), wire, silence: None, ..VendorOptions::default() }
 }
 
 /// Returns the ids in a catalog's list.

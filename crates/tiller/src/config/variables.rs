@@ -58,8 +58,17 @@ pub(super) fn apply(
         // Google's own programs accept either name.
         let other = (provider.api_key_env == "GEMINI_API_KEY").then(|| environment.get("GOOGLE_API_KEY"));
         let key = environment.get(&provider.api_key_env).or(other.flatten()).map(Secret::new);
+        let stored = stored.of(name);
+        if key.is_some() {
+            // An address from the environment belongs to the key from there.
+            let is_elsewhere = VARIABLES.iter().any(|(variable, set)| {
+                *set == format!("providers.{name}.base_url") && environment.get(variable).is_some()
+            });
+            provider.spare_key =
+                stored.clone().filter(|stored| !is_elsewhere && Some(stored) != key.as_ref());
+        }
         let shared = || shared.as_ref()?.shared.of_provider(name, provider);
-        provider.api_key = key.or_else(|| stored.of(name)).or_else(shared);
+        provider.api_key = key.or(stored).or_else(shared);
     }
     options.integrations.web.keys = search_keys(environment, stored);
     for (id, _) in SearchProvider::ALL {

@@ -38,6 +38,8 @@ pub(crate) struct Provider {
     pub(crate) api_key_env: String,
     /// The key, from that variable or from the stored keys.
     pub(crate) api_key: Option<Secret>,
+    /// The stored key where the variable has another one, for when the provider has refused that.
+    pub(crate) spare_key: Option<Secret>,
     pub(crate) wire: Wire,
     /// The idle timeout: how long the server may send nothing before the request fails.
     pub(crate) silence: Option<Duration>,
@@ -88,7 +90,8 @@ impl Providers {
     pub(crate) fn keys(&self) -> Vec<String> {
         let vendors = [&self.openai, &self.anthropic, &self.gemini];
         let providers = vendors.into_iter().chain(self.custom.values());
-        providers.filter_map(|provider| Some(provider.api_key.as_ref()?.reveal().to_owned())).collect()
+        let keys = providers.flat_map(|provider| [&provider.api_key, &provider.spare_key]);
+        keys.flatten().map(|key| key.reveal().to_owned()).collect()
     }
 }
 
@@ -98,6 +101,7 @@ impl Provider {
             base_url: None,
             api_key_env: variable.to_owned(),
             api_key: None,
+            spare_key: None,
             wire: Wire::default(),
             silence: None,
         }

@@ -91,6 +91,10 @@ struct NetworkLink {
 
 #[async_trait]
 impl Link for NetworkLink {
+    fn is_of_child(&self) -> bool {
+        false
+    }
+
     fn after_end(&self, wanted: Option<OnDisconnect>) -> AfterEnd {
         let stops =
             matches!(*self.presence.borrow(), Presence::Ended(EndReason::Deleted | EndReason::Stopped));

@@ -12,7 +12,7 @@ mod trust;
 use crate::mcp::DirectServers;
 use crate::{
     doctor, environment::Environment, extensions::Extensions, options::Options,
-    redacting_writer::RedactingWriter, secrets::Values, sessions::transfer, settings::Settings,
+    redacting_writer::RedactingWriter, secrets::Values, sessions::transfer, settings::Settings, setup,
 };
 use acp::native::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListMemories,
@@ -62,6 +62,16 @@ impl Services {
 
 #[async_trait]
 impl NativeServices for Services {
+    async fn is_without_model(&self) -> bool {
+        setup::is_without_model(&self.options.directories)
+    }
+
+    async fn set_without_model(&self) {
+        if let Err(error) = setup::set_without_model(&self.options).await {
+            tracing::warn!("the choice to continue without a model was not stored: {error:#}");
+        }
+    }
+
     async fn set_setting(&self, context: &RequestContext, set: SetSetting) -> Result<Value, ServiceError> {
         settings::set(self, context, set).await
     }

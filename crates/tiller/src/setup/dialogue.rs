@@ -22,6 +22,8 @@ enum Choice {
     More,
     /// A server at an address of the user's own.
     Server,
+    /// None for now.
+    Pilot,
 }
 
 /// How the user proves who they are.
@@ -32,8 +34,9 @@ pub(super) enum Proof {
     Browser,
 }
 
-/// Asks for a provider, or for a model on this machine.
-pub(super) fn provider(options: &Options, found: &Found) -> Result<ProviderSetup> {
+/// Asks for a provider, or for a model on this machine. Returns `None` if the user continues without
+/// a model.
+pub(super) fn provider(options: &Options, found: &Found) -> Result<Option<ProviderSetup>> {
     let mut choices: Vec<(String, Choice)> = Vec::new();
     for way in ready(options, found) {
         choices.push((format!("{}: {}", way.name, way.about), Choice::Ready(way.from)));
@@ -51,19 +54,19 @@ pub(super) fn provider(options: &Options, found: &Found) -> Result<ProviderSetup
     }
     choices.push(("another vendor".to_owned(), Choice::More));
     choices.push(("a server of your own, at an address that you know".to_owned(), Choice::Server));
+    choices.push(("none for now: an editor continues with the built-in pilot".to_owned(), Choice::Pilot));
     let (texts, choices): (Vec<_>, Vec<_>) = choices.into_iter().unzip();
     let chosen = question::choose("Which model provider?", &texts, Some(0))?;
     let named = |provider: String| ProviderSetup { provider, ..ProviderSetup::default() };
-    match choices.into_iter().nth(chosen).expect("the number is within the list") {
-        Choice::Ready(ReadyFrom::Local(id)) => {
-            Ok(ProviderSetup { model: Some(id), ..named("local".to_owned()) })
-        }
-        Choice::Ready(ReadyFrom::Provider(name)) | Choice::Provider(name) => Ok(named(name)),
+    Ok(Some(match choices.into_iter().nth(chosen).expect("the number is within the list") {
+        Choice::Pilot => return Ok(None),
+        Choice::Ready(ReadyFrom::Local(id)) => ProviderSetup { model: Some(id), ..named("local".to_owned()) },
+        Choice::Ready(ReadyFrom::Provider(name)) | Choice::Provider(name) => named(name),
         Choice::More => {
             let others: Vec<_> = KNOWN_PROVIDERS.iter().filter(|known| !known.built_in).collect();
             let labels: Vec<_> = others.iter().map(|known| known.label.to_owned()).collect();
             let chosen = question::choose("Which vendor?", &labels, None)?;
-            Ok(named(others[chosen].name.to_owned()))
+            named(others[chosen].name.to_owned())
         }
         Choice::Server => {
             let name = question::ask("A name for it, such as `work`: ", |line| {
@@ -76,9 +79,9 @@ pub(super) fn provider(options: &Options, found: &Found) -> Result<ProviderSetup
                     false => bail!("an address begins with http:// or https://"),
                 }
             })?;
-            Ok(ProviderSetup { base_url: Some(url), ..named(name) })
+            ProviderSetup { base_url: Some(url), ..named(name) }
         }
-    }
+    }))
 }
 
 /// Asks how to sign in, where there is a choice, and for a key. `has_key` says that there is one.

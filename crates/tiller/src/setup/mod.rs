@@ -7,12 +7,14 @@ mod ready;
 mod sign_in;
 mod store;
 mod trial;
+mod without_model;
 
 pub(crate) use first::FirstSetup;
 pub(crate) use sign_in::sign_in;
 pub(crate) use store::{
     ProviderSetup, SetupError, SetupPlace, section, set_up, store_setting, with_stored_key, write,
 };
+pub(crate) use without_model::{is_without_model, set_without_model};
 
 use crate::{
     answer::{Answer, Console},
@@ -88,9 +90,13 @@ pub(crate) async fn run(context: &SetupContext<'_>, args: &SetupArgs) -> Result<
         ));
     }
     let found = Found::new(options, context.environment, context.cwd, &catalog).await;
-    let mut wanted = match asks {
+    let wanted = match asks {
         true => dialogue::provider(options, &found)?,
-        false => from_args(args)?,
+        false => Some(from_args(args)?),
+    };
+    let Some(mut wanted) = wanted else {
+        set_without_model(options).await?;
+        return Ok(without_model::answer());
     };
     if asks && wanted.provider != "local" {
         prove(context, &mut wanted).await?;

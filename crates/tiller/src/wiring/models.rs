@@ -61,6 +61,7 @@ fn vendors(options: &Options) -> VendorsOptions {
 fn vendor(provider: &Provider) -> VendorOptions {
     VendorOptions {
         api_key: provider.api_key.as_ref().map(|key| Secret::new(key.reveal())),
+        spare_key: provider.spare_key.as_ref().map(|key| Secret::new(key.reveal())),
         base_url: provider.base_url.clone(),
         wire: provider.wire,
         silence: provider.silence,

@@ -81,6 +81,33 @@ fn a_provider_is_configured_asked_and_logged_out() {
 }
 
 #[test]
+fn a_stored_key_is_used_where_that_of_the_environment_is_refused() {
+    let answer = json!({ "choices": [{ "delta": { "content": "hello" }, "finish_reason": "stop" }] });
+    let stream = format!("data: {answer}\n\ndata: [DONE]\n\n");
+    let server = Web::start(move |request, _| match request.header("authorization") {
+        Some(key) if key == format!("Bearer {KEY}") && request.path.ends_with("/models") => {
+            (200, Vec::new(), json!({ "data": [{ "id": "large" }] }).to_string())
+        }
+        Some(key) if key == format!("Bearer {KEY}") => {
+            (200, vec![("content-type", "text/event-stream".to_owned())], stream.clone())
+        }
+        _ => (401, Vec::new(), json!({ "error": { "message": "wrong key" } }).to_string()),
+    });
+    let home = Home::new();
+    let configure = ["providers", "configure", "work", "--base-url", &server.url("/v1"), "--api-key-stdin"];
+    assert!(run(&home, &configure, KEY).0);
+    let with_wrong_key = |args: &[&str]| {
+        let output = home.tiller(args).env("WORK_API_KEY", "another-canary-key").output().unwrap();
+        assert!(!stdout(&output).contains("canary") && !stderr(&output).contains("canary"), "{output:?}");
+        (output.status.success(), stdout(&output))
+    };
+    let (success, said) = with_wrong_key(&["-p", "hi", "-m", "work/large", "-o", "json"]);
+    assert!(success && said.contains("\"hello\""), "{said}");
+    let (success, checked) = with_wrong_key(&["providers", "doctor", "work", "--json"]);
+    assert!(success, "{checked}");
+}
+
+#[test]
 fn a_setup_is_tried_before_it_is_stored() {
     let (home, server) = (Home::empty(), server());
     let url = server.url("/v1");

@@ -48,7 +48,7 @@ impl Served {
     fn initialize(&self, authorization: Option<&str>) -> (u16, String) {
         let body = json!({
             "jsonrpc": "2.0", "id": 1, "method": "initialize",
-            "params": { "protocolVersion": 1, "clientCapabilities": {} },
+            "params": { "protocolVersion": 1, "clientCapabilities": { "auth": { "terminal": true } } },
         })
         .to_string();
         let header = authorization.map(|value| format!("Authorization: {value}\r\n")).unwrap_or_default();
@@ -90,6 +90,8 @@ fn a_server_on_tcp_needs_a_credential_and_lets_in_who_has_one() {
     let (status, answer) = server.initialize(Some(&format!("Bearer {token}")));
     assert_eq!(status, 200, "{answer}");
     assert!(answer.to_lowercase().contains("acp-connection-id:"), "{answer}");
+    // A set-up in the client's terminal would set up the client's machine.
+    assert!(answer.contains("tiller-pilot") && !answer.contains("tiller-setup"), "{answer}");
     for wrong in [None, Some("Bearer tlr_x"), Some("Basic eDp5"), Some(token)] {
         let (status, answer) = server.initialize(wrong);
         assert_eq!(status, 401, "{answer}");

@@ -111,6 +111,27 @@ fn editors_with_a_terminal_are_offered_a_setup_in_it() {
 }
 
 #[test]
+fn who_goes_on_without_a_model_is_asked_once() {
+    let home = Home::empty();
+    let new = json!({ "cwd": home.project(), "mcpServers": [] });
+    let start = || {
+        let mut agent = Agent::start(&home, &[]);
+        agent.initialize(json!({ "auth": { "terminal": true } }));
+        agent
+    };
+    let mut agent = start();
+    let refused = agent.ask("session/new", new.clone()).unwrap_err();
+    assert_eq!(refused["data"]["reason"], "not_configured", "{refused}");
+    agent.ask("authenticate", json!({ "methodId": "tiller-pilot" })).unwrap();
+    agent.ask("session/new", new.clone()).unwrap();
+    agent.hang_up();
+    let mut agent = start();
+    agent.ask("authenticate", json!({ "methodId": "tiller-setup" })).unwrap();
+    agent.ask("session/new", new).unwrap();
+    agent.hang_up();
+}
+
+#[test]
 fn a_program_configures_a_provider_and_uses_it_at_once() {
     let (home, server) = (Home::new(), server());
     let mut agent = Agent::start(&home, &["--events", "off"]);

@@ -83,7 +83,9 @@ pub(crate) fn initialize(
         let setup = acp::AuthMethodTerminal::new(TERMINAL_METHOD, TERMINAL_METHOD_NAME)
             .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
             .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
-        methods.push(acp::AuthMethod::Terminal(setup));
+        if connection.options.link.is_of_child() {
+            methods.push(acp::AuthMethod::Terminal(setup));
+        }
         connection.login.set_shown();
         let pilot = acp::AuthMethodAgent::new(PILOT_METHOD, PILOT_METHOD_NAME)
             .description(PILOT_METHOD_DESCRIPTION.to_owned());
