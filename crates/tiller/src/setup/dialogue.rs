@@ -34,8 +34,8 @@ pub(super) enum Proof {
     Browser,
 }
 
-/// Asks for a provider, or for a model on this machine. Returns `None` if the user continues without
-/// a model.
+/// Asks for a provider, or for a model on this machine. Returns `None` if the user goes on without
+/// one.
 pub(super) fn provider(options: &Options, found: &Found) -> Result<Option<ProviderSetup>> {
     let mut choices: Vec<(String, Choice)> = Vec::new();
     for way in ready(options, found) {

@@ -29,7 +29,7 @@ pub(crate) async fn set_without_model(options: &Options) -> Result<()> {
     Ok(system.write(&mark(&options.directories), b"").await?)
 }
 
-/// Returns what the user is told of the choice.
+/// Returns the answer of a setup that ends with the choice.
 pub(super) fn answer() -> Answer {
     let next = "tiller setup".to_owned();
     let text = format!(
