@@ -198,6 +198,10 @@ impl System for Confined {
         self.inner.today()
     }
 
+    fn own_temp(&self) -> &[PrivateTemp] {
+        &self.sandbox.writable.temp
+    }
+
     async fn sandbox_support(&self) -> SandboxSupport {
         self.inner.sandbox_support().await
     }

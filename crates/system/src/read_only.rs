@@ -1,8 +1,8 @@
 //! A [`System`] that refuses to change files.
 
 use crate::{
-    AbsPath, Command, DiskSnapshot, Entry, Metadata, Pins, Piped, PipedCommand, Process, Route, Routes,
-    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, DiskSnapshot, Entry, Metadata, Pins, Piped, PipedCommand, PrivateTemp, Process, Route,
+    Routes, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -111,6 +111,10 @@ impl System for ReadOnly {
 
     fn today(&self) -> Option<String> {
         self.inner.today()
+    }
+
+    fn own_temp(&self) -> &[PrivateTemp] {
+        self.inner.own_temp()
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

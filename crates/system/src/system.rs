@@ -1,8 +1,8 @@
 //! The [`System`] trait, through which every effect on a workspace goes, and its types.
 
 use crate::{
-    AbsPath, Claim, Command, ExternalLaunch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport,
-    ShellProgram, SystemError, TextEncoding, TextRange, text,
+    AbsPath, Claim, Command, ExternalLaunch, Pins, Piped, PipedCommand, PrivateTemp, Process, Sandbox,
+    SandboxSupport, ShellProgram, SystemError, TextEncoding, TextRange, text,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -273,6 +273,12 @@ pub trait System: Send + Sync {
     /// where it is known to be installed, else `sh`.
     fn shell(&self) -> ShellProgram {
         ShellProgram::Sh
+    }
+
+    /// Returns the session's own temporary directories, which stand in for shared ones. Files that
+    /// were written there are not found by other programs at the same path.
+    fn own_temp(&self) -> &[PrivateTemp] {
+        &[]
     }
 
     /// Returns which confinement this machine can enforce for the commands that run on it. A

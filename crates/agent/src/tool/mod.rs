@@ -16,7 +16,11 @@ use crate::{
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::{borrow::Cow, marker::PhantomData, sync::Arc};
+use std::{
+    borrow::Cow,
+    marker::PhantomData,
+    sync::{Arc, atomic::AtomicBool},
+};
 use system::{AbsPath, Route, System};
 use tokio_util::sync::CancellationToken;
 
@@ -110,6 +114,8 @@ pub struct SessionResources {
     pub recall: Option<Recall>,
     /// The session's subagents.
     pub subagents: SubagentAccess,
+    /// Whether a result has named the place of the session's temporary files.
+    pub temp_noted: Arc<AtomicBool>,
 }
 
 /// What a tool knows of the call that it runs.

@@ -4,7 +4,7 @@
 use super::{
     args,
     cancel::unless_cancelled,
-    command, output,
+    command, output, own_temp,
     path::{self, GivenPath},
     unsaved,
 };
@@ -168,6 +168,9 @@ impl Bash {
         colours.append(&ran.colours, note.len());
         text.insert_str(0, &note);
         text.push_str(unsaved);
+        if cx.call.confined && !self.outside_sandbox {
+            text.push_str(&own_temp::note_once(cx).await);
+        }
         Ok(ToolOutput { colours, ..shown(text, success, ran.terminal, unsaved) })
     }
 

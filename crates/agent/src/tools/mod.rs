@@ -17,6 +17,7 @@ mod memory;
 mod nearest;
 mod not_text;
 pub(crate) mod output;
+mod own_temp;
 mod patch;
 mod path;
 mod read_back;

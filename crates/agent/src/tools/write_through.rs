@@ -4,6 +4,7 @@
 use super::{
     cancel::unless_cancelled,
     current_text::{Now, expect_text, text_now, writes_blindly},
+    own_temp,
     read_back::{self, ReadBack},
 };
 use crate::{
@@ -236,6 +237,7 @@ impl Change {
             true => cx.session.files.saw(&self.path, &text),
             false => cx.session.files.touched(&self.path),
         }
+        let note = note + &own_temp::note_of(cx, &self.path).await;
         Ok(Written { text, note })
     }
 

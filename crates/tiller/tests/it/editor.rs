@@ -23,6 +23,8 @@ pub(crate) struct Editor {
     /// the
     /// disk.
     pub(crate) buffers: BTreeMap<String, String>,
+    /// Before it serves the request with this number, counted from 1, it reloads this file.
+    pub(crate) reload: Option<(usize, String)>,
     /// The requests in order: `read PATH`, `write PATH`, `permission`, `terminal LINE`, `probe`, ….
     pub(crate) log: Vec<String>,
     pub(crate) open: Open,
@@ -99,6 +101,13 @@ impl Editor {
             assert!(path.starts_with('/'), "paths on the wire are absolute: {path}");
             path
         };
+        match self.reload.take() {
+            Some((1, path)) => {
+                let text = std::fs::read_to_string(&path).unwrap();
+                self.buffers.insert(path, text);
+            }
+            later => self.reload = later.map(|(request, path)| (request - 1, path)),
+        }
         match method {
             "fs/read_text_file" => {
                 assert!(self.reads, "reads were never offered");

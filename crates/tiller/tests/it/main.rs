@@ -86,6 +86,8 @@ mod signals;
 mod skills;
 mod soak;
 mod spellings;
+mod stale_buffers;
+mod subagents;
 mod takeover;
 mod team;
 mod terminals;

@@ -46,6 +46,20 @@ fn s36_a_build_command_runs_confined_without_approval_or_not_at_all() {
 }
 
 #[test]
+fn the_place_of_a_commands_temporary_files_is_said() {
+    let home = Home::new();
+    if !confines(&home) {
+        return;
+    }
+    assert!(!run(&home, "mkdir made_2", &[]).contains("files of the session"));
+    let result = run(&home, "echo hi > $TMPDIR/note.txt", &[]);
+    let (_, place) = result.split_once("find them in ").unwrap_or_else(|| panic!("{result}"));
+    let place = place.split(".)").next().unwrap();
+    assert_eq!(std::fs::read_to_string(format!("{place}/note.txt")).unwrap(), "hi\n");
+    assert!(!home.path().join("temp/note.txt").exists());
+}
+
+#[test]
 fn s26_a_canary_key_does_not_reach_a_command() {
     let home = Home::new();
     let variables = [("CANARY_API_KEY", "canary-1"), ("MY_TOKEN", "canary-2"), ("PLAIN", "plain-3")];

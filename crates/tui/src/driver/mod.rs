@@ -427,6 +427,7 @@ impl Driver {
             }
             Which::New => self.runtime.create(create, |_| surface).await,
             Which::Stored { id, take_over } => {
+                self.expect_folder(id).await?;
                 let how = OpenSession { take_over: *take_over, ..OpenSession::default() };
                 self.runtime.open(id, how, |_| surface).await
             }
@@ -449,6 +450,18 @@ impl Driver {
             (error, _) => OpenError::Failed(error.to_string()),
         })?;
         Ok(Opened { session, new })
+    }
+
+    /// Checks that the directory of a stored session exists.
+    async fn expect_folder(&self, id: &SessionId) -> Result<(), OpenError> {
+        let Ok(record) = self.runtime.record(id).await else { return Ok(()) };
+        match self.host.system().metadata(&record.cwd).await {
+            Err(error) if error.is_not_found() => Err(OpenError::Failed(format!(
+                "session {id} is of {}, which does not exist any more. If the project is now in another folder, run `tiller sessions move {id} FOLDER`",
+                record.cwd
+            ))),
+            _ => Ok(()),
+        }
     }
 
     async fn replay(&self, session: &SessionHandle, until: u64) {
@@ -507,7 +520,7 @@ impl Driver {
                 limit: SESSIONS_LISTED,
                 ..ListQuery::default()
             };
-            self.runtime.list(query).await.map(|page| {
+            self.runtime.list_of_folder(self.host.system().as_ref(), query).await.map(|page| {
                 let of = |record| ListedSession { record, excerpt: None };
                 let more = page.next_cursor.is_some();
                 (page.sessions.into_iter().map(of).collect::<Vec<_>>(), more)

@@ -12,9 +12,12 @@ pub(crate) use store::FaultyStore;
 pub(crate) use system::FaultySystem;
 
 use agent::SessionId;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 use tokio::sync::Notify;
 
@@ -37,16 +40,35 @@ pub(crate) struct Plan {
     at: usize,
     seen: AtomicUsize,
     reached: Notify,
+    /// Determines how often other tasks run before and after each operation.
+    pace: Option<u64>,
 }
 
 impl Plan {
     pub(crate) fn new(fault: Fault, at: usize) -> Arc<Self> {
-        Arc::new(Self { fault, at, seen: AtomicUsize::new(0), reached: Notify::new() })
+        Arc::new(Self { fault, at, seen: AtomicUsize::new(0), reached: Notify::new(), pace: None })
     }
 
     /// Creates a plan without a fault.
     pub(crate) fn none() -> Arc<Self> {
         Self::new(Fault::Error, usize::MAX)
+    }
+
+    /// Creates a plan without a fault, in which other tasks run before and after each operation.
+    pub(crate) fn slow(seed: u64) -> Arc<Self> {
+        let mut plan = Self::none();
+        Arc::get_mut(&mut plan).expect("it is new").pace = Some(seed);
+        plan
+    }
+
+    /// Lets other tasks run.
+    async fn pause(&self, number: usize) {
+        let Some(seed) = self.pace else { return };
+        let mut hasher = DefaultHasher::new();
+        (seed, number).hash(&mut hasher);
+        for _ in 0..hasher.finish() % 40 {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Returns whether the fault was reached.
@@ -85,7 +107,12 @@ impl Plan {
         error: impl FnOnce() -> E,
     ) -> Result<T, E> {
         match self.step().await {
-            None => operation.await,
+            None => {
+                self.pause(self.count()).await;
+                let result = operation.await;
+                self.pause(self.count()).await;
+                result
+            }
             Some(Fault::Late) => operation.await.and_then(|_| Err(error())),
             Some(_) => Err(error()),
         }

@@ -8,6 +8,7 @@ mod order;
 mod permissions;
 mod requests;
 mod results;
+mod together;
 
 use agent::fake::{FakeClient, FakeModels, MemoryStore, Reply, said};
 use agent::{
@@ -30,6 +31,8 @@ pub(super) struct Scene {
     pub(super) round: usize,
     /// The results of the last answer's calls, or the text of the last message.
     pub(super) last: Vec<String>,
+    /// Whether one of those calls failed.
+    pub(super) failed: bool,
     /// The names of the listed tools.
     pub(super) tools: Vec<String>,
     pub(super) system: String,
@@ -80,7 +83,12 @@ fn scene(request: &ModelRequest) -> Scene {
         Some(Message::Assistant(answer)) => answer.calls().map(|call| call.result.text.clone()).collect(),
         None => Vec::new(),
     };
+    let failed = match request.messages.last() {
+        Some(Message::Assistant(answer)) => answer.calls().any(|call| call.result.is_error),
+        _ => false,
+    };
     Scene {
+        failed,
         task: text(first),
         round: request.messages.iter().filter(|message| matches!(message, Message::Assistant(_))).count(),
         last,

@@ -130,3 +130,26 @@ fn the_transcript_finds_what_was_said() {
     tmux.text("q");
     tmux.wait_for(READY);
 }
+
+#[test]
+fn a_session_follows_its_renamed_folder_after_a_question() {
+    let model = Model::start();
+    let home = model.home();
+    let Some(tmux) = open(&home) else { return };
+    converse(&model, &tmux, "remember forty-two", "noted it");
+    leave(&tmux);
+    let (old, new) = (home.project(), home.path().join("renamed"));
+    tmux.shell(&format!("mv {} {}; cd {}", old.display(), new.display(), new.display()));
+    tmux.shell("$TILLER -c; echo over=$?");
+    let screen = tmux.wait_for("[y/N]");
+    assert!(screen.contains("Move the sessions of this folder to"), "{screen}");
+    tmux.say("n");
+    tmux.wait_for("over=1");
+    tmux.shell("clear; $TILLER -c; echo over=$?");
+    tmux.wait_for("[y/N]");
+    tmux.say("y");
+    tmux.wait_for("tiller  noted it");
+    ask_again(&model, &tmux).say("42");
+    tmux.wait_for("tiller  42");
+    tmux.quit();
+}
