@@ -193,6 +193,8 @@ pub(crate) const LOOK_AROUND_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const PARENT_FOLDERS: usize = 64;
 /// The largest git file that is read to find the checked-out branch, in bytes.
 pub(crate) const BRANCH_BYTES: u64 = 4 * 1024;
+/// Maximum length of the address of a remote that is stored, in bytes.
+pub(crate) const REMOTE_BYTES: usize = 1024;
 /// Maximum size of the log of `HEAD`, and of the configuration of a repository, that is read to
 /// recognize it, in bytes.
 pub(crate) const REPOSITORY_FILE_BYTES: u64 = 4 * 1024 * 1024;

@@ -5,7 +5,7 @@ use super::{
     checkout::{git_directory, line},
     repository::repository,
 };
-use crate::limits::{LOOK_AROUND_WAIT, REPOSITORY_FILE_BYTES};
+use crate::limits::{LOOK_AROUND_WAIT, REMOTE_BYTES, REPOSITORY_FILE_BYTES};
 use serde::{Deserialize, Serialize};
 use system::{AbsPath, FoundRules, System, read_found};
 
@@ -106,7 +106,7 @@ fn remote(config: &str) -> Option<String> {
     let place = place.strip_suffix(".git").unwrap_or(place);
     // `host:path` and `host/path` are the same place.
     let place = if url.contains("://") { place.to_owned() } else { place.replacen(':', "/", 1) };
-    (!place.is_empty()).then_some(place)
+    (1..=REMOTE_BYTES).contains(&place.len()).then_some(place)
 }
 
 #[cfg(test)]
@@ -153,6 +153,7 @@ mod tests {
             ("sub", None, None, false),
             ("sub", Some(FIRST), Some("https://host.example/fork/b"), false),
             ("", Some(FIRST), Some(https), false),
+            ("sub", Some(FIRST), Some(&"x".repeat(4_000)), true),
         ] {
             let now = found("/new/place", below, git(commit, url)).await;
             assert_eq!(old.is_same(&now), expected, "{below} {commit:?} {url:?} {}", now.to_json());
