@@ -168,11 +168,12 @@ pub(super) async fn next(
 
 /// Returns the notice shown while a request is retried.
 pub(super) fn retrying(attempt: u32, after: Duration, reason: String) -> SessionEvent {
-    SessionEvent::Notice {
-        severity: Severity::Warning,
-        title: format!("The model did not answer; attempt {attempt} in {:.1} s", after.as_secs_f64()),
-        description: Some(reason),
-    }
+    let title = match after.is_zero() {
+        // Another request follows, without what was refused.
+        true => "The request is sent again".to_owned(),
+        false => format!("The model did not answer; attempt {attempt} in {:.1} s", after.as_secs_f64()),
+    };
+    SessionEvent::Notice { severity: Severity::Warning, title, description: Some(reason) }
 }
 
 /// Returns the disclosure that a stand-in for a language model must show once per session and

@@ -82,10 +82,34 @@ pub(super) fn lock_moment(file: &AbsPath) -> Result<Option<PathLock>, SystemErro
     }
 }
 
+fn path() -> io::Result<AbsPath> {
+    Ok(leftovers::user_directory()?.join("locks"))
+}
+
 fn directory() -> io::Result<AbsPath> {
-    let directory = leftovers::user_directory()?.join("locks");
+    let directory = path()?;
     private_directory::create(&directory)?;
     Ok(directory)
+}
+
+/// Removes the locks of processes that were killed. Blocks.
+pub(super) fn sweep() {
+    let removed = path().and_then(|directory| {
+        if !directory.as_std().is_dir() {
+            return Ok(());
+        }
+        private_directory::create(&directory)?;
+        for entry in std::fs::read_dir(directory.as_std())? {
+            // A lock that nobody holds is removed with its guard.
+            if let Some(name) = entry?.file_name().to_str() {
+                drop(try_lock(&directory.join(name))?);
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = removed {
+        tracing::debug!(%error, "locks of killed processes could not be removed");
+    }
 }
 
 fn unlocked(error: &io::Error) -> Vec<PathLock> {
@@ -139,5 +163,15 @@ mod tests {
         drop(held);
         assert!(!path.as_std().exists());
         assert_eq!(lock_all(&[file]).await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_lock_of_a_killed_process_is_removed() {
+        let file = AbsPath::new(format!("/killed/{}", std::process::id())).unwrap();
+        let held = lock_all(std::slice::from_ref(&file)).await.unwrap();
+        let left = AbsPath::new(format!("{}-left", held[0].path)).unwrap();
+        std::fs::write(left.as_std(), "").unwrap();
+        sweep();
+        assert_eq!((held[0].path.as_std().exists(), left.as_std().exists()), (true, false));
     }
 }

@@ -152,6 +152,7 @@ pub fn read_regular(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
 async fn sweep_leftovers(sandbox: Sandbox) {
     let (done, swept) = tokio::sync::oneshot::channel();
     let work = move || {
+        locks::sweep();
         leftovers::sweep();
         // The receiver is gone after the timeout.
         done.send(()).ok();
