@@ -100,7 +100,7 @@ pub(super) fn sweep() {
         }
         private_directory::create(&directory)?;
         for entry in std::fs::read_dir(directory.as_std())? {
-            // A lock that nobody holds is removed with its guard.
+            // A lock that no process holds is removed with its guard.
             if let Some(name) = entry?.file_name().to_str() {
                 drop(try_lock(&directory.join(name))?);
             }

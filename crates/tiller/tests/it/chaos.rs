@@ -141,7 +141,7 @@ fn no_answer_is_lost_and_no_command_runs_twice_whatever_happens_to_the_nodes() {
     let calls = std::fs::read_to_string(cluster.home().project().join("calls.txt")).unwrap();
     let mut times: HashMap<&str, usize> = HashMap::new();
     calls.lines().for_each(|mark| *times.entry(mark).or_default() += 1);
-    for (session, mark, ok) in &answered {
+    for (session, mark, _) in &answered {
         let times = times.get(mark.as_str()).copied().unwrap_or_default();
         assert!(times <= 1, "{mark} of {session} was run {times} times");
     }
