@@ -79,7 +79,7 @@ pub use event::{
     AnswerPart, ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd,
     UsageUpdate,
 };
-pub use files::identity::FolderIdentity;
+pub use files::identity::{FolderFacts, FolderIdentity};
 pub use files::outputs::Outputs;
 pub use files::readable::ReadableDirectories;
 pub use files::repository::repository;

@@ -105,9 +105,8 @@ impl VendorOptions {
 
     /// Returns the key for requests: the spare one if the vendor has refused the first one only.
     pub(crate) fn key(&self) -> Option<&Secret> {
-        let is_refused = self.api_key.as_ref().is_some_and(Secret::is_refused);
-        let spare = self.spare_key.as_ref().filter(|spare| is_refused && !spare.is_refused());
-        spare.or(self.api_key.as_ref())
+        let (first, spare) = (self.api_key.as_ref(), self.spare_key.as_ref());
+        if Secret::wants_spare(first, spare) { spare } else { first }
     }
 }
 

@@ -42,6 +42,12 @@ impl Secret {
         REFUSED.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.hash())
     }
 
+    /// Returns whether the provider refused the first key with the last request, and not the spare
+    /// one.
+    pub(crate) fn wants_spare(first: Option<&Self>, spare: Option<&Self>) -> bool {
+        first.is_some_and(Self::is_refused) && spare.is_some_and(|spare| !spare.is_refused())
+    }
+
     fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.0.hash(&mut hasher);

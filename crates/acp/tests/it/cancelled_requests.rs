@@ -6,7 +6,7 @@ use acp::{
     testing::{Editor, EditorScript},
 };
 use agent::{
-    ContentHash, FolderIdentity, KnownFolder, Lease, ListQuery, Memories, NewSession, Owner, PermissionMode,
+    ContentHash, FolderFacts, KnownFolder, Lease, ListQuery, Memories, NewSession, Owner, PermissionMode,
     Runtime, RuntimeOptions, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord,
     SessionStart, SessionStore, StoreError,
     fake::{FakeModel, FakeModels, MemoryStore, Reply},
@@ -130,13 +130,8 @@ impl SessionStore for BlockingStore {
     async fn set_cwd(&self, lease: &Lease, cwd: AbsPath) -> Result<(), StoreError> {
         self.inner.set_cwd(lease, cwd).await
     }
-    async fn set_folder(
-        &self,
-        lease: &Lease,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError> {
-        self.inner.set_folder(lease, branch, identity).await
+    async fn set_folder(&self, lease: &Lease, facts: FolderFacts) -> Result<(), StoreError> {
+        self.inner.set_folder(lease, facts).await
     }
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
         self.step().await?;

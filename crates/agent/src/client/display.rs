@@ -86,12 +86,16 @@ impl Cleaner {
     /// Returns the event as data, given the event as it is displayed: what the model and the user
     /// wrote, without control sequences. `None` if that is the same.
     pub(crate) fn written(&self, event: &SessionEvent, shown: &SessionEvent) -> Option<SessionEvent> {
-        // Data keeps all that is displayed. Where nothing was removed, no sequence is open either,
-        // so the state of the stream stays as it is.
-        if event == shown {
-            return None;
-        }
-        let mut event = event.clone();
+        let mut event = match event {
+            // Data keeps all that is displayed. Where nothing was removed, no sequence is open
+            // either, so the state of the stream stays as it is.
+            _ if event == shown => return None,
+            SessionEvent::MessageDelta { .. }
+            | SessionEvent::ThoughtDelta { .. }
+            | SessionEvent::ModelResponse(_)
+            | SessionEvent::UserMessage { .. } => event.clone(),
+            _ => return None,
+        };
         let whole = |text: &mut String| *text = Sanitiser::of_data().push(text);
         match &mut event {
             SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
@@ -106,7 +110,7 @@ impl Cleaner {
                     }
                 }
             }
-            _ => return None,
+            _ => {}
         }
         Some(event)
     }

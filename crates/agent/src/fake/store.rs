@@ -1,10 +1,10 @@
 //! An in-memory store, for tests and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession,
-    Owner, SearchHit, SearchQuery, SessionControls, SessionEvent, SessionId, SessionListing, SessionPage,
-    SessionRecord, SessionStore, SessionTimes, SessionTotals, StoreError, excerpt, fake::FakeMemories,
-    searched_text, words,
+    ContentHash, FolderFacts, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery,
+    Memories, NewSession, Owner, SearchHit, SearchQuery, SessionControls, SessionEvent, SessionId,
+    SessionListing, SessionPage, SessionRecord, SessionStore, SessionTimes, SessionTotals, StoreError,
+    excerpt, fake::FakeMemories, searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
@@ -349,19 +349,14 @@ impl SessionStore for MemoryStore {
         Ok(())
     }
 
-    async fn set_folder(
-        &self,
-        lease: &Lease,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError> {
+    async fn set_folder(&self, lease: &Lease, facts: FolderFacts) -> Result<(), StoreError> {
         let mut state = self.lock();
         let held = state.held(&lease.session)?;
         if held.epoch != lease.epoch || held.holder.is_none() {
             return Err(StoreError::Fenced(lease.session.clone()));
         }
-        held.record.branch = branch;
-        held.identity = identity;
+        held.record.branch = facts.branch;
+        held.identity = facts.identity;
         Ok(())
     }
 

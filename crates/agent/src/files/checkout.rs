@@ -1,7 +1,6 @@
 //! Determines what git has checked out, from its files and without running a program.
 
-use super::repository::repository;
-use crate::limits::{BRANCH_BYTES, LOOK_AROUND_WAIT};
+use crate::limits::BRANCH_BYTES;
 use system::{AbsPath, FoundRules, System, read_found};
 
 /// What a repository has checked out.
@@ -27,22 +26,14 @@ impl Checkout {
 const DIRECTORY: &str = "gitdir:";
 const BRANCH: &str = "ref: refs/heads/";
 
-/// Returns what the repository around a directory has checked out; `None` if there is none, if its
-/// files do not say, or if reading them takes too long. Directories `shared` by all programs do not
-/// count.
-pub(crate) async fn checkout_around(
-    system: &dyn System,
-    folder: &AbsPath,
-    shared: &[AbsPath],
-) -> Option<Checkout> {
-    let look = async { checkout(system, &repository(system, folder, shared).await?).await };
-    tokio::time::timeout(LOOK_AROUND_WAIT, look).await.ok()?
-}
-
 /// Returns what the repository with this root has checked out; `None` if its files do not say.
 pub(crate) async fn checkout(system: &dyn System, root: &AbsPath) -> Option<Checkout> {
-    let directory = git_directory(system, root).await?;
-    let head = line(system, &directory, &directory.join("HEAD")).await.unwrap_or_default();
+    checked_out(system, &git_directory(system, root).await?).await
+}
+
+/// Returns what is checked out according to the files in a directory of git.
+pub(super) async fn checked_out(system: &dyn System, directory: &AbsPath) -> Option<Checkout> {
+    let head = line(system, directory, &directory.join("HEAD")).await.unwrap_or_default();
     let is_commit = head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
     match head.strip_prefix(BRANCH) {
         Some(branch) if is_name(branch) => Some(Checkout::Branch(branch.to_owned())),
@@ -80,6 +71,7 @@ fn is_name(branch: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::identity::folder_facts;
     use system::FakeSystem;
 
     async fn described(files: &[(&str, &str)], cwd: &str) -> String {
@@ -87,8 +79,7 @@ mod tests {
         system.add_dir(cwd);
         files.iter().for_each(|(path, text)| system.add_file(path, text));
         let shared = [AbsPath::new("/tmp").unwrap()];
-        let found = checkout_around(&system, &AbsPath::new(cwd).unwrap(), &shared).await;
-        found.map(|checkout| checkout.label()).unwrap_or_default()
+        folder_facts(&system, &AbsPath::new(cwd).unwrap(), &shared).await.branch.unwrap_or_default()
     }
 
     #[tokio::test]

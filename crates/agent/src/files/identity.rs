@@ -1,13 +1,23 @@
-//! Recognizes the directory of a session after it was moved, from its files and without running a
-//! program.
+//! Determines what git has checked out in the directory of a session, and by what the directory is
+//! recognized after it was moved, from its files and without running a program.
 
 use super::{
-    checkout::{git_directory, line},
+    checkout::{Checkout, checked_out, git_directory, line},
     repository::repository,
 };
 use crate::limits::{LOOK_AROUND_WAIT, REMOTE_BYTES, REPOSITORY_FILE_BYTES};
 use serde::{Deserialize, Serialize};
 use system::{AbsPath, FoundRules, System, read_found};
+
+/// What is known of a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FolderFacts {
+    /// What git has checked out in it: a branch, or the beginning of a commit in parentheses; `None`
+    /// outside of a repository, or if it is not known.
+    pub branch: Option<String>,
+    /// By what it is recognized after a move; `None` if that is not known.
+    pub identity: Option<FolderIdentity>,
+}
 
 /// By what a directory is recognized at another path.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -49,17 +59,14 @@ impl FolderIdentity {
     }
 }
 
-/// Returns by what a directory is recognized; `None` if nothing is known of it, or if the lookup
-/// takes too long. Directories `shared` by all programs do not count as repositories.
-pub(crate) async fn identity(
-    system: &dyn System,
-    folder: &AbsPath,
-    shared: &[AbsPath],
-) -> Option<FolderIdentity> {
-    tokio::time::timeout(LOOK_AROUND_WAIT, look(system, folder, shared)).await.ok()?
+/// Returns what is known of a directory: nothing if the lookup takes too long. Directories `shared`
+/// by all programs do not count as repositories.
+pub(crate) async fn folder_facts(system: &dyn System, folder: &AbsPath, shared: &[AbsPath]) -> FolderFacts {
+    tokio::time::timeout(LOOK_AROUND_WAIT, look(system, folder, shared)).await.unwrap_or_default()
 }
 
-async fn look(system: &dyn System, folder: &AbsPath, shared: &[AbsPath]) -> Option<FolderIdentity> {
+async fn look(system: &dyn System, folder: &AbsPath, shared: &[AbsPath]) -> FolderFacts {
+    let mut branch = None;
     let id = system.metadata(folder).await.ok().and_then(|found| found.id);
     let mut identity = FolderIdentity {
         file: id.map(|id| format!("{}-{}-{}", id.device, id.inode, id.created.unwrap_or_default())),
@@ -68,6 +75,7 @@ async fn look(system: &dyn System, folder: &AbsPath, shared: &[AbsPath]) -> Opti
     if let Some(root) = repository(system, folder, shared).await
         && let Some(git) = git_directory(system, &root).await
     {
+        branch = checked_out(system, &git).await.as_ref().map(Checkout::label);
         folder.relative_to(&root).unwrap_or_default().clone_into(&mut identity.below);
         identity.first_commit =
             text(system, &git, "logs/HEAD").await.and_then(|log| first_commit(&log).map(str::to_owned));
@@ -76,7 +84,7 @@ async fn look(system: &dyn System, folder: &AbsPath, shared: &[AbsPath]) -> Opti
         let common = common.map_or_else(|| git.clone(), |path| git.join(&path));
         identity.remote = text(system, &common, "config").await.and_then(|config| remote(&config));
     }
-    (identity != FolderIdentity::default()).then_some(identity)
+    FolderFacts { branch, identity: (identity != FolderIdentity::default()).then_some(identity) }
 }
 
 async fn text(system: &dyn System, git: &AbsPath, name: &str) -> Option<String> {
@@ -93,9 +101,9 @@ fn first_commit(log: &str) -> Option<&str> {
 
 /// Returns the address of `origin` in git's configuration.
 fn remote(config: &str) -> Option<String> {
-    let mut of_origin =
-        config.lines().map(str::trim).skip_while(|line| *line != "[remote \"origin\"]").skip(1);
-    let url = of_origin.by_ref().take_while(|line| !line.starts_with('[')).find_map(|line| {
+    let lines = config.lines().map(str::trim);
+    let of_origin = lines.skip_while(|line| *line != "[remote \"origin\"]").skip(1);
+    let url = of_origin.take_while(|line| !line.starts_with('[')).find_map(|line| {
         let (name, url) = line.split_once('=')?;
         name.trim().eq_ignore_ascii_case("url").then(|| url.trim().trim_matches('"'))
     })?;
@@ -133,7 +141,7 @@ mod tests {
         system.add_file(&format!("{root}/.git/HEAD"), "ref: refs/heads/main\n");
         files.iter().for_each(|(name, text)| system.add_file(&format!("{root}/.git/{name}"), text));
         let folder = AbsPath::new(root).unwrap().join(below);
-        let found = identity(&system, &folder, &[]).await.unwrap();
+        let found = folder_facts(&system, &folder, &[]).await.identity.unwrap();
         assert_eq!(FolderIdentity::from_json(&found.to_json()), Some(found.clone()));
         found
     }
@@ -173,7 +181,7 @@ mod tests {
         ] {
             system.add_file(path, text);
         }
-        let found = identity(&system, &AbsPath::new("/w").unwrap(), &[]).await.unwrap();
+        let found = folder_facts(&system, &AbsPath::new("/w").unwrap(), &[]).await.identity.unwrap();
         let expected = FolderIdentity {
             first_commit: Some(FIRST.to_owned()),
             remote: Some("/srv/a".to_owned()),

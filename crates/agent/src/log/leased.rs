@@ -1,6 +1,6 @@
 //! A session's stored log, with the lease to write to it.
 
-use crate::{FolderIdentity, Lease, LeaseLife, SessionEvent, SessionId, SessionStore, StoreError};
+use crate::{FolderFacts, Lease, LeaseLife, SessionEvent, SessionId, SessionStore, StoreError};
 use std::sync::Arc;
 use system::AbsPath;
 
@@ -69,12 +69,8 @@ impl LeasedLog {
     }
 
     /// Stores what is known of the session's directory.
-    pub(crate) async fn set_folder(
-        &self,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError> {
-        self.store.set_folder(&self.lease, branch, identity).await
+    pub(crate) async fn set_folder(&self, facts: FolderFacts) -> Result<(), StoreError> {
+        self.store.set_folder(&self.lease, facts).await
     }
 
     pub(crate) async fn release(&self) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ pub(crate) mod live;
 pub(crate) mod state;
 
 use crate::{
-    Client, FolderIdentity, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore,
+    Client, FolderFacts, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore,
     StoreError, Surface,
     client::display::{self, Cleaner},
     client::watchers::Watchers,
@@ -271,15 +271,11 @@ impl SessionLog {
 
     /// Stores what is known of the session's directory, and sends the client what git has checked
     /// out, if that changed.
-    pub(crate) async fn set_folder(
-        &self,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError> {
-        if branch != self.branch() {
-            self.record(vec![SessionEvent::BranchChanged(branch.clone())]).await?;
+    pub(crate) async fn set_folder(&self, facts: FolderFacts) -> Result<(), StoreError> {
+        if facts.branch != self.branch() {
+            self.record(vec![SessionEvent::BranchChanged(facts.branch.clone())]).await?;
         }
-        self.noting_loss(self.stored.set_folder(branch, identity).await)
+        self.noting_loss(self.stored.set_folder(facts).await)
     }
 
     /// Returns what git has checked out, as far as the client knows.

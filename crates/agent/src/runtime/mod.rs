@@ -18,7 +18,7 @@ use crate::{
     client::display,
     client::pages::{EventForm, EventPages},
     event::prefix::SharedPrefixes,
-    files::{editor::EditorFiles, identity::identity},
+    files::editor::EditorFiles,
     history::death,
     history::glance::glance,
     history::memory::IdleSessions,
@@ -629,28 +629,8 @@ impl Runtime {
         mut query: ListQuery,
     ) -> Result<SessionPage, StoreError> {
         if let Some(cwd) = query.cwd.clone() {
-            let mut known = self.store.directories(query.owner.as_ref()).await?;
-            known.retain(|known| known.path != cwd);
-            let spellings = async {
-                let Ok(real) = system.resolve(&cwd).await else { return };
-                let shared = self.settings.of(Some(&cwd)).await.map(|options| options.sandbox.shared.clone());
-                let now = identity(system, &cwd, &shared.unwrap_or_default()).await;
-                let paths: Vec<_> = known.iter().map(|known| known.path.clone()).collect();
-                let found = system.metadata_of(&paths).await;
-                for (known, found) in known.into_iter().zip(found) {
-                    let is_listed = match found {
-                        Ok(_) => system.resolve(&known.path).await.is_ok_and(|known| known == real),
-                        Err(error) if error.is_not_found() => now
-                            .as_ref()
-                            .zip(known.identity.as_ref())
-                            .is_some_and(|(now, was)| now.is_same(was)),
-                        Err(_) => false,
-                    };
-                    if is_listed {
-                        query.spellings.push(known.path);
-                    }
-                }
-            };
+            let known = self.store.directories(query.owner.as_ref()).await?;
+            let spellings = self.add_spellings(system, &cwd, known, &mut query.spellings);
             // A directory of another session may be on a file server that does not respond.
             if timeout(ROOT_WAIT, spellings).await.is_err() {
                 tracing::warn!(%cwd, "sessions are listed by the given spelling of their directory only");

@@ -1,8 +1,10 @@
 //! Sessions whose project was moved or renamed.
 
 use super::Runtime;
-use crate::{SessionError, SessionId, SessionRecord};
-use system::AbsPath;
+use crate::{
+    FolderIdentity, KnownFolder, SessionError, SessionId, SessionRecord, files::identity::folder_facts,
+};
+use system::{AbsPath, System};
 
 impl Runtime {
     /// Moves a session to another directory, where its project is now. Its additional directories
@@ -30,6 +32,36 @@ impl Runtime {
         let done = done.await;
         log.give_back().await;
         Ok(done?)
+    }
+
+    /// Adds those of the known directories that are `cwd` by another path, or were it and do not
+    /// exist any more.
+    pub(super) async fn add_spellings(
+        &self,
+        system: &dyn System,
+        cwd: &AbsPath,
+        mut known: Vec<KnownFolder>,
+        spellings: &mut Vec<AbsPath>,
+    ) {
+        known.retain(|known| known.path != *cwd);
+        let Ok(real) = system.resolve(cwd).await else { return };
+        let paths: Vec<_> = known.iter().map(|known| known.path.clone()).collect();
+        let found = system.metadata_of(&paths).await;
+        let mut gone = Vec::new();
+        for (KnownFolder { path, identity }, found) in known.into_iter().zip(found) {
+            match found {
+                Ok(_) if system.resolve(&path).await.is_ok_and(|known| known == real) => spellings.push(path),
+                Err(error) if error.is_not_found() => gone.extend(identity.map(|was| (path, was))),
+                _ => {}
+            }
+        }
+        if gone.is_empty() {
+            return;
+        }
+        let shared = self.settings.of(Some(cwd)).await.map(|options| options.sandbox.shared.clone());
+        let now = folder_facts(system, cwd, &shared.unwrap_or_default()).await.identity;
+        let is_former = |was: &FolderIdentity| now.as_ref().is_some_and(|now| now.is_same(was));
+        spellings.extend(gone.into_iter().filter(|(_, was)| is_former(was)).map(|(path, _)| path));
     }
 }
 

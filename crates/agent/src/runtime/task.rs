@@ -2,10 +2,10 @@
 //! changes to the session.
 
 use crate::{
-    FolderIdentity, PromptOutcome, RewindError, SessionEvent, Severity, Shells, StoreError, TurnError,
+    FolderFacts, PromptOutcome, RewindError, SessionEvent, Severity, Shells, StoreError, TurnError,
     checkpoint::rewind,
     client::watchers::Watchers,
-    files::{checkout::checkout_around, identity::identity},
+    files::identity::folder_facts,
     history::memory::IdleSessions,
     input::commands,
     limits::{CANCEL_GRACE, UNCONFIRMED_STEP},
@@ -352,14 +352,13 @@ async fn stop_shells_when_unconfirmed(shells: Arc<Shells>, log: SessionLog) -> I
     }
 }
 
-/// What is known of a session's directory: what git has checked out in it, and by what it is
-/// recognized.
+/// Keeps what is known of a session's directory up to date.
 struct FolderNotes {
     system: Arc<dyn System>,
     cwd: AbsPath,
     log: SessionLog,
     shared: Vec<AbsPath>,
-    identity: Option<FolderIdentity>,
+    facts: FolderFacts,
     is_read: bool,
 }
 
@@ -370,7 +369,7 @@ impl FolderNotes {
             cwd: session.cwd().clone(),
             log: session.log().clone(),
             shared: session.settings().sandbox.shared.clone(),
-            identity: None,
+            facts: FolderFacts { branch: session.log().branch(), identity: None },
             is_read: false,
         }
     }
@@ -387,18 +386,17 @@ impl FolderNotes {
     /// Reads what is known now; stores a change and sends it to the client.
     async fn read(&mut self) {
         let Self { system, cwd, shared, .. } = &*self;
-        let look = async {
-            let found = checkout_around(system.as_ref(), cwd, shared).await;
-            (found.map(|checkout| checkout.label()), identity(system.as_ref(), cwd, shared).await)
-        };
+        let look = AssertUnwindSafe(folder_facts(system.as_ref(), cwd, shared)).catch_unwind();
         // A system that panics must not end the session for the sake of a label.
-        let Ok((branch, identity)) = AssertUnwindSafe(look).catch_unwind().await else { return };
-        if branch == self.log.branch() && identity == self.identity {
+        let Ok(facts) = look.await else { return };
+        if facts == self.facts {
             return;
         }
-        self.identity.clone_from(&identity);
-        if let Err(error) = self.log.set_folder(branch, identity).await {
-            tracing::debug!(%error, "what is known of the session's directory was not stored");
+        match self.log.set_folder(facts.clone()).await {
+            Ok(()) => self.facts = facts,
+            Err(error) => {
+                tracing::debug!(%error, "what is known of the session's directory was not stored");
+            }
         }
     }
 }

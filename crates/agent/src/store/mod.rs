@@ -7,8 +7,8 @@ pub(crate) mod search;
 pub(crate) mod timed;
 
 use crate::{
-    ContentHash, Cost, Effort, FolderIdentity, LeaseLife, Memories, Mode, Owner, PermissionMode, SearchHit,
-    SearchQuery, SessionEvent, SessionId, Usage,
+    ContentHash, Cost, Effort, FolderFacts, FolderIdentity, LeaseLife, Memories, Mode, Owner, PermissionMode,
+    SearchHit, SearchQuery, SessionEvent, SessionId, Usage,
 };
 use async_trait::async_trait;
 use std::{fmt, sync::Arc, time::Duration};
@@ -83,12 +83,7 @@ pub trait SessionStore: Send + Sync {
     /// Replaces what is known of a session's directory: what git has checked out in it, and by what
     /// it is recognized elsewhere. It is not recorded as an event, and does not count as a use of
     /// the session; a power failure may lose it.
-    async fn set_folder(
-        &self,
-        lease: &Lease,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError>;
+    async fn set_folder(&self, lease: &Lease, facts: FolderFacts) -> Result<(), StoreError>;
 
     /// Creates a session that begins with all current events and the title of another, and acquires
     /// its lease. All or nothing; the other session is not changed, and its lease does not matter.

@@ -1,7 +1,7 @@
 //! A store as one user sees it.
 
 use crate::{
-    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession,
+    ContentHash, FolderFacts, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession,
     Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
     StoreError, Usage,
 };
@@ -117,13 +117,8 @@ impl SessionStore for ScopedStore {
         self.inner.set_cwd(lease, cwd).await
     }
 
-    async fn set_folder(
-        &self,
-        lease: &Lease,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError> {
-        self.inner.set_folder(lease, branch, identity).await
+    async fn set_folder(&self, lease: &Lease, facts: FolderFacts) -> Result<(), StoreError> {
+        self.inner.set_folder(lease, facts).await
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {

@@ -1,7 +1,7 @@
 //! A store with timeouts: an operation that takes too long fails.
 
 use crate::{
-    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, Memory,
+    ContentHash, FolderFacts, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, Memory,
     MemoryChange, MemoryId, MemoryQuery, NewMemory, NewSession, Owner, SearchHit, SearchQuery, SessionEvent,
     SessionId, SessionPage, SessionRecord, SessionStore, StoreError, Stored, Usage, limits::STORE_WAIT,
 };
@@ -82,13 +82,8 @@ impl SessionStore for TimedStore {
         timed(self.0.set_cwd(lease, cwd)).await
     }
 
-    async fn set_folder(
-        &self,
-        lease: &Lease,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError> {
-        timed(self.0.set_folder(lease, branch, identity)).await
+    async fn set_folder(&self, lease: &Lease, facts: FolderFacts) -> Result<(), StoreError> {
+        timed(self.0.set_folder(lease, facts)).await
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {

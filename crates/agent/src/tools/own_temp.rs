@@ -22,11 +22,13 @@ pub(super) async fn note_of(cx: &ToolContext, path: &AbsPath) -> String {
 /// Returns the note for the first command of a session after which there are such files; empty
 /// otherwise.
 pub(super) async fn note_once(cx: &ToolContext) -> String {
+    if cx.session.temp_noted.load(Ordering::Relaxed) {
+        return String::new();
+    }
     for temp in cx.system.own_temp() {
         let files = temp.files();
-        if cx.system.read_dir(&files).await.is_ok_and(|entries| !entries.is_empty())
-            && !cx.session.temp_noted.swap(true, Ordering::Relaxed)
-        {
+        if cx.system.read_dir(&files).await.is_ok_and(|entries| !entries.is_empty()) {
+            cx.session.temp_noted.store(true, Ordering::Relaxed);
             return format!(
                 "\n(What commands write below {} are files of the session: the user and other programs find them in {files}.)",
                 temp.at

@@ -242,7 +242,7 @@ async fn pauses_at(limits: Limits, requests: u32) {
 }
 
 #[tokio::test]
-async fn the_limit_of_requests_applies_to_each_step_of_a_goal() {
+async fn each_step_of_a_goal_has_the_limit_of_requests() {
     pauses_at(Limits { turn_requests: 2, ..Limits::default() }, 6).await;
 }
 

@@ -72,6 +72,11 @@ impl Exchange {
     }
 }
 
+/// Returns the event for a request that is sent again at once, without what was refused.
+fn sent_again(attempt: u32, reason: String) -> ModelEvent {
+    ModelEvent::Retrying { attempt, after: Duration::ZERO, reason, limited: false }
+}
+
 enum State {
     /// The request is ready to be sent.
     Send,
@@ -247,13 +252,8 @@ impl Run {
         if !self.is_spare && self.remote.targets[self.target].wants_spare() {
             let provider = &self.peer().provider;
             let reason = format!("{provider} refused the key of the environment; the stored key is used");
+            self.notice = Some(sent_again(self.attempt + 1, reason));
             self.attempt += 1;
-            self.notice = Some(ModelEvent::Retrying {
-                attempt: self.attempt,
-                after: Duration::ZERO,
-                reason,
-                limited: false,
-            });
             self.state = State::Send;
             return Ok(());
         }
@@ -296,9 +296,7 @@ impl Run {
                 }
                 self.dropped_images.extend(dropped);
                 let reason = "the server refused an image; the model gets a text in its place".to_owned();
-                let attempt = self.attempt + 1;
-                self.notice =
-                    Some(ModelEvent::Retrying { attempt, after: Duration::ZERO, reason, limited: false });
+                self.notice = Some(sent_again(self.attempt + 1, reason));
             }
             RefusalRemedy::DropOpaque | RefusalRemedy::None => return false,
         }

@@ -20,8 +20,8 @@ pub(crate) struct WireTarget {
 impl WireTarget {
     /// Returns whether the provider has refused the key, and not that of the spare target.
     pub(super) fn wants_spare(&self) -> bool {
-        let is_refused = |target: &Self| target.peer.key.as_ref().is_some_and(Secret::is_refused);
-        self.spare.as_deref().is_some_and(|spare| is_refused(self) && !is_refused(spare))
+        let spare = self.spare.as_ref().and_then(|spare| spare.peer.key.as_ref());
+        Secret::wants_spare(self.peer.key.as_ref(), spare)
     }
 
     /// Returns the target, or its spare one.

@@ -2,8 +2,9 @@
 
 use super::{Fixture, path, session};
 use agent::{
-    FolderIdentity, KnownFolder, Lease, ListQuery, Mode, NewSession, PermissionMode, SearchQuery,
-    SessionControls, SessionId, SessionListing, SessionRecord, SessionTimes, SessionTotals, StoreError,
+    FolderFacts, FolderIdentity, KnownFolder, Lease, ListQuery, Mode, NewSession, PermissionMode,
+    SearchQuery, SessionControls, SessionId, SessionListing, SessionRecord, SessionTimes, SessionTotals,
+    StoreError,
 };
 
 pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
@@ -148,17 +149,21 @@ pub(super) async fn replaces_the_directory(Fixture { store, .. }: Fixture) {
     assert_eq!(store.set_cwd(&lease, path("/d")).await, fenced);
 }
 
+fn facts(branch: Option<&str>, identity: Option<FolderIdentity>) -> FolderFacts {
+    FolderFacts { branch: branch.map(str::to_owned), identity }
+}
+
 pub(super) async fn replaces_what_is_known_of_the_folder(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
     let before = store.get(&lease.session).await.expect("found");
     for branch in [Some("main".to_owned()), Some("(0123456)".to_owned()), None] {
-        store.set_folder(&lease, branch.clone(), None).await.expect("set");
+        store.set_folder(&lease, facts(branch.as_deref(), None)).await.expect("set");
         let after = store.get(&lease.session).await.expect("found");
         assert_eq!(after, SessionRecord { branch, ..before.clone() }, "it does not count as a use");
     }
     let identity = FolderIdentity::from_json(r#"{"below":"a b","remote":"host/c"}"#);
     assert!(identity.is_some());
-    store.set_folder(&lease, Some("main".to_owned()), identity.clone()).await.expect("set");
+    store.set_folder(&lease, facts(Some("main"), identity.clone())).await.expect("set");
     let fork = store.fork(&lease.session, session("s2", "/b")).await.expect("forked");
     let of_fork = store.get(&fork.session).await.expect("found").branch;
     assert_eq!(of_fork, None, "another directory may have another branch");
@@ -168,5 +173,5 @@ pub(super) async fn replaces_what_is_known_of_the_folder(Fixture { store, .. }: 
     assert_eq!(known, [folder("/a", identity), folder("/b", None)]);
     store.acquire(&lease.session, true).await.expect("acquired");
     let fenced = Err(StoreError::Fenced(lease.session.clone()));
-    assert_eq!(store.set_folder(&lease, None, None).await, fenced);
+    assert_eq!(store.set_folder(&lease, facts(None, None)).await, fenced);
 }

@@ -43,9 +43,9 @@ pub use access::AccessTables;
 
 use address::Address;
 use agent::{
-    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery, Memories, NewSession,
-    Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
-    StoreError, Usage,
+    ContentHash, FolderFacts, FolderIdentity, KnownFolder, Lease, LeaseHolder, LeaseLife, ListQuery,
+    Memories, NewSession, Owner, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord,
+    SessionStore, StoreError, Usage,
 };
 use async_trait::async_trait;
 use cluster::Cluster;
@@ -309,14 +309,9 @@ impl SessionStore for PostgresStore {
         write::set(&self.shared, &self.scope, lease, &[("cwd", &column::text(cwd.as_str()))]).await
     }
 
-    async fn set_folder(
-        &self,
-        lease: &Lease,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError> {
-        let branch = branch.as_deref().map(column::text);
-        let identity = identity.as_ref().map(FolderIdentity::to_json);
+    async fn set_folder(&self, lease: &Lease, facts: FolderFacts) -> Result<(), StoreError> {
+        let branch = facts.branch.as_deref().map(column::text);
+        let identity = facts.identity.as_ref().map(FolderIdentity::to_json);
         let columns: [write::Column<'_>; 2] = [("branch", &branch), ("identity", &identity)];
         write::set(&self.shared, &self.scope, lease, &columns).await
     }

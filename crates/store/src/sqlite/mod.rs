@@ -35,7 +35,7 @@ pub use salvage::{CutSession, Salvaged};
 
 use crate::{changes::Prepared, janitor::Janitor, server_state::Migrated};
 use agent::{
-    ContentHash, FolderIdentity, KnownFolder, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner,
+    ContentHash, FolderFacts, KnownFolder, Lease, LeaseHolder, ListQuery, Memories, NewSession, Owner,
     SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
     Usage,
 };
@@ -254,16 +254,9 @@ impl SessionStore for SqliteStore {
         self.writer.call(move |connection| write::set_cwd(connection, &lease, &cwd)).await
     }
 
-    async fn set_folder(
-        &self,
-        lease: &Lease,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError> {
+    async fn set_folder(&self, lease: &Lease, facts: FolderFacts) -> Result<(), StoreError> {
         let lease = lease.clone();
-        let set = move |connection: &Connection| {
-            write::set_folder(connection, &lease, branch.as_deref(), identity.as_ref())
-        };
+        let set = move |connection: &Connection| write::set_folder(connection, &lease, &facts);
         self.writer.call_with(Durability::WithNextFlush, set).await
     }
 

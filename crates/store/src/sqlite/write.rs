@@ -7,7 +7,9 @@ use super::{
     lease::{TAKE, refuse_while_held, take},
 };
 use crate::{changes::Changes, clock::now, stored};
-use agent::{Effort, FolderIdentity, Lease, Mode, NewSession, PermissionMode, SessionId, StoreError};
+use agent::{
+    Effort, FolderFacts, FolderIdentity, Lease, Mode, NewSession, PermissionMode, SessionId, StoreError,
+};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use system::AbsPath;
 
@@ -95,16 +97,14 @@ pub(super) fn set_cwd(connection: &Connection, lease: &Lease, cwd: &AbsPath) -> 
 pub(super) fn set_folder(
     connection: &Connection,
     lease: &Lease,
-    branch: Option<&str>,
-    identity: Option<&FolderIdentity>,
+    facts: &FolderFacts,
 ) -> Result<(), StoreError> {
     // An empty append checks the lease.
     append(connection, lease, &[], &Changes::default())?;
+    let identity = facts.identity.as_ref().map(FolderIdentity::to_json);
     connection
         .prepare_cached("UPDATE sessions SET branch = ?2, identity = ?3 WHERE id = ?1")
-        .and_then(|mut statement| {
-            statement.execute((lease.session.as_str(), branch, identity.map(FolderIdentity::to_json)))
-        })
+        .and_then(|mut statement| statement.execute((lease.session.as_str(), &facts.branch, identity)))
         .map_err(|error| failed(&error))?;
     Ok(())
 }

@@ -59,14 +59,12 @@ pub(super) fn apply(
         let other = (provider.api_key_env == "GEMINI_API_KEY").then(|| environment.get("GOOGLE_API_KEY"));
         let key = environment.get(&provider.api_key_env).or(other.flatten()).map(Secret::new);
         let stored = stored.of(name);
-        if key.is_some() {
-            // An address from the environment belongs to the key from there.
-            let is_elsewhere = VARIABLES.iter().any(|(variable, set)| {
-                *set == format!("providers.{name}.base_url") && environment.get(variable).is_some()
-            });
-            provider.spare_key =
-                stored.clone().filter(|stored| !is_elsewhere && Some(stored) != key.as_ref());
-        }
+        // An address from the environment belongs to the key from there.
+        let address = format!("providers.{name}.base_url");
+        let is_of_environment =
+            VARIABLES.iter().any(|(variable, set)| *set == address && environment.get(variable).is_some());
+        let is_spare = |stored: &Secret| !is_of_environment && key.as_ref().is_some_and(|key| key != stored);
+        provider.spare_key = stored.clone().filter(is_spare);
         let shared = || shared.as_ref()?.shared.of_provider(name, provider);
         provider.api_key = key.or(stored).or_else(shared);
     }

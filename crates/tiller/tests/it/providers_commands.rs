@@ -81,7 +81,7 @@ fn a_provider_is_configured_asked_and_logged_out() {
 }
 
 #[test]
-fn a_stored_key_is_used_where_that_of_the_environment_is_refused() {
+fn uses_a_stored_key_after_a_refused_variable() {
     let answer = json!({ "choices": [{ "delta": { "content": "hello" }, "finish_reason": "stop" }] });
     let stream = format!("data: {answer}\n\ndata: [DONE]\n\n");
     let server = Web::start(move |request, _| match request.header("authorization") {

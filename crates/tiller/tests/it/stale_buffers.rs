@@ -90,7 +90,7 @@ fn nothing_is_lost_whenever_the_editor_reloads() {
 }
 
 #[test]
-fn an_editor_that_only_reads_gets_a_stale_text_replaced_on_disk() {
+fn replaces_a_stale_text_on_disk_for_a_reader() {
     let case = Case { known: true, typed: false, moved: true };
     let editor = Editor { writes: false, ..Editor::with_everything() };
     let outcome = play(case, Reload::Never, editor);
@@ -102,7 +102,7 @@ fn an_editor_that_only_reads_gets_a_stale_text_replaced_on_disk() {
 }
 
 #[test]
-fn an_editor_that_only_writes_never_loses_what_a_command_wrote() {
+fn a_writing_editor_keeps_what_a_command_wrote() {
     let case = Case { known: true, typed: false, moved: true };
     for reload in [Reload::Never, Reload::AtOnce, Reload::Late(1)] {
         let editor = Editor { reads: false, ..Editor::with_everything() };

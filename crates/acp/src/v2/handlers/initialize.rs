@@ -64,10 +64,10 @@ pub(crate) fn initialize(
     let provider = acp::AuthMethodAgent::new(METHOD, METHOD_NAME).description(METHOD_DESCRIPTION.to_owned());
     let mut methods = vec![acp::AuthMethod::Agent(provider)];
     if in_terminal {
-        let setup = acp::AuthMethodTerminal::new(TERMINAL_METHOD, TERMINAL_METHOD_NAME)
-            .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
-            .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
         if connection.options.link.is_of_child() {
+            let setup = acp::AuthMethodTerminal::new(TERMINAL_METHOD, TERMINAL_METHOD_NAME)
+                .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
+                .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
             methods.push(acp::AuthMethod::Terminal(setup));
         }
         connection.login.set_shown();

@@ -2,7 +2,7 @@
 
 use super::{Victim, plan_of};
 use agent::{
-    ContentHash, FolderIdentity, KnownFolder, Lease, ListQuery, Memories, NewSession, Owner, SearchHit,
+    ContentHash, FolderFacts, KnownFolder, Lease, ListQuery, Memories, NewSession, Owner, SearchHit,
     SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
@@ -76,13 +76,8 @@ impl SessionStore for FaultyStore {
         self.inner.set_cwd(lease, cwd).await
     }
 
-    async fn set_folder(
-        &self,
-        lease: &Lease,
-        branch: Option<String>,
-        identity: Option<FolderIdentity>,
-    ) -> Result<(), StoreError> {
-        self.inner.set_folder(lease, branch, identity).await
+    async fn set_folder(&self, lease: &Lease, facts: FolderFacts) -> Result<(), StoreError> {
+        self.inner.set_folder(lease, facts).await
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {

@@ -3,7 +3,8 @@
 use super::{Server, database};
 use crate::{session, user_message};
 use agent::{
-    FolderIdentity, ListQuery, NewSession, Owner, SearchQuery, SessionEvent, SessionId, SessionStore as _,
+    FolderFacts, FolderIdentity, ListQuery, NewSession, Owner, SearchQuery, SessionEvent, SessionId,
+    SessionStore as _,
 };
 use rusqlite::{Connection, types::Value};
 use std::{
@@ -101,7 +102,7 @@ async fn fill(path: &Path) {
             _ => 0,
         };
         let identity = FolderIdentity::from_json(r#"{"remote":"host/a"}"#);
-        store.set_folder(&lease, Some("main".to_owned()), identity).await.unwrap();
+        store.set_folder(&lease, FolderFacts { branch: Some("main".to_owned()), identity }).await.unwrap();
         store.append(&lease, vec![SessionEvent::TitleChanged(format!("Title {nth}"))]).await.unwrap();
         store.release(&lease).await.unwrap();
         store.set_archived(&lease.session, nth % 7 == 3).await.unwrap();

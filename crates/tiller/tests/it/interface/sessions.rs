@@ -132,7 +132,7 @@ fn the_transcript_finds_what_was_said() {
 }
 
 #[test]
-fn a_session_follows_its_renamed_folder_after_a_question() {
+fn asks_before_a_session_follows_its_folder() {
     let model = Model::start();
     let home = model.home();
     let Some(tmux) = open(&home) else { return };
