@@ -2,18 +2,20 @@
 
 use crate::{
     AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, Metadata, Piped, PipedCommand,
-    PrivateTemp, Process, Routes, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError,
-    TextRange, WalkOptions,
+    Process, Routes, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange,
+    View, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
 
+/// Maximum number of links between temporary files that one path follows.
+const MAX_LINKS: usize = 8;
+
 /// Applies the session's sandbox to commands with [`Confinement::Session`] and passes all other
 /// operations on.
 ///
-/// Walks skip secret files. Once the session's commands have a private temporary directory, reads
-/// and writes below the shared one are redirected to it, so that file operations and commands see
-/// the same files.
+/// Walks skip secret files. Paths of temporary files lead to those of the session, so that file
+/// operations and commands see the same files.
 pub struct Confined {
     inner: Arc<dyn System>,
     sandbox: Sandbox,
@@ -38,42 +40,19 @@ impl Confined {
         Self { own_files: directory, ..self }
     }
 
+    fn stored(&self, path: &AbsPath) -> AbsPath {
+        self.sandbox.view.stored(path)
+    }
+
     fn is_own(&self, path: &AbsPath) -> bool {
         self.own_files.as_ref().is_some_and(|own| path.starts_with(own))
-    }
-}
-
-impl Confined {
-    /// Maps a path in a shared temporary directory to the session's private file for it.
-    fn private_path(&self, path: &AbsPath) -> Option<(&PrivateTemp, AbsPath)> {
-        let below = |root: &&AbsPath| path.starts_with(root);
-        let nearest =
-            self.sandbox.writable.roots.iter().filter(below).max_by_key(|root| root.as_str().len())?;
-        let temp = self.sandbox.writable.temp.iter().find(|temp| &temp.at == nearest)?;
-        Some((temp, temp.files().join(path.relative_to(&temp.at)?)))
-    }
-
-    /// Returns where a file is read: the private file if it exists, else the shared one.
-    async fn source(&self, path: &AbsPath) -> AbsPath {
-        match self.private_path(path) {
-            Some((_, own)) if self.inner.metadata(&own).await.is_ok() => own,
-            _ => path.clone(),
-        }
-    }
-
-    /// Returns where a file is written: in the private directory once it exists.
-    async fn target(&self, path: &AbsPath) -> AbsPath {
-        match self.private_path(path) {
-            Some((temp, own)) if self.inner.metadata(&temp.files()).await.is_ok() => own,
-            _ => path.clone(),
-        }
     }
 }
 
 #[async_trait]
 impl System for Confined {
     async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
-        self.inner.read(&self.source(path).await).await
+        self.inner.read(&self.stored(path)).await
     }
 
     async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
@@ -87,11 +66,15 @@ impl System for Confined {
                 }
             });
         }
-        self.inner.read_text(&self.source(path).await, range).await
+        self.inner.read_text(&self.stored(path), range).await
     }
 
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
-        self.inner.write(&self.target(path).await, bytes).await
+        self.inner.write(&self.stored(path), bytes).await
+    }
+
+    async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {
+        self.inner.create_own_directory(path).await
     }
 
     async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
@@ -99,51 +82,48 @@ impl System for Confined {
     }
 
     async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
-        let mut targets = Vec::with_capacity(paths.len());
-        for path in paths {
-            targets.push(self.target(path).await);
-        }
-        self.inner.claim(&targets).await
+        let stored: Vec<_> = paths.iter().map(|path| self.stored(path)).collect();
+        self.inner.claim(&stored).await
     }
 
     async fn replace_text(&self, path: &AbsPath, was: Option<&str>, text: &str) -> Result<(), SystemError> {
-        self.inner.replace_text(&self.target(path).await, was, text).await
+        self.inner.replace_text(&self.stored(path), was, text).await
     }
 
     async fn reload_text(&self, path: &AbsPath, shown: &str, on_disk: &str) -> Result<(), SystemError> {
-        self.inner.reload_text(&self.target(path).await, shown, on_disk).await
+        self.inner.reload_text(&self.stored(path), shown, on_disk).await
     }
 
     async fn set_executable(&self, path: &AbsPath, executable: bool) -> Result<(), SystemError> {
-        self.inner.set_executable(&self.target(path).await, executable).await
+        self.inner.set_executable(&self.stored(path), executable).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
-        self.inner.metadata(&self.source(path).await).await
+        self.inner.metadata(&self.stored(path)).await
     }
 
     async fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
-        self.inner.read_dir(path).await
+        self.inner.read_dir(&self.stored(path)).await
     }
 
     async fn create_dir_all(&self, path: &AbsPath) -> Result<(), SystemError> {
-        self.inner.create_dir_all(&self.target(path).await).await
+        self.inner.create_dir_all(&self.stored(path)).await
     }
 
     async fn remove(&self, path: &AbsPath) -> Result<(), SystemError> {
-        self.inner.remove(&self.target(path).await).await
+        self.inner.remove(&self.stored(path)).await
     }
 
     async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
-        self.inner.rename(&self.source(from).await, &self.target(to).await).await
+        self.inner.rename(&self.stored(from), &self.stored(to)).await
     }
 
     async fn resolve(&self, path: &AbsPath) -> Result<AbsPath, SystemError> {
-        self.inner.resolve(path).await
+        resolve_stored(self.inner.as_ref(), &self.sandbox.view, path).await
     }
 
     async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
-        let mut files = self.inner.walk(root, options).await?;
+        let mut files = self.inner.walk(&self.stored(root), options).await?;
         files.retain(|file| !self.sandbox.is_secret(file));
         Ok(files)
     }
@@ -179,11 +159,11 @@ impl System for Confined {
     }
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
-        self.inner.read_text_on_disk(&self.source(path).await).await
+        self.inner.read_text_on_disk(&self.stored(path)).await
     }
 
     async fn read_disk_snapshot(&self, path: &AbsPath) -> DiskSnapshot {
-        self.inner.read_disk_snapshot(&self.source(path).await).await
+        self.inner.read_disk_snapshot(&self.stored(path)).await
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {
@@ -198,11 +178,32 @@ impl System for Confined {
         self.inner.today()
     }
 
-    fn own_temp(&self) -> &[PrivateTemp] {
-        &self.sandbox.writable.temp
+    fn own_temp(&self) -> Option<&AbsPath> {
+        self.sandbox.view.temp.as_ref()
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {
         self.inner.sandbox_support().await
     }
+}
+
+/// Resolves every symbolic link of a path as commands see it: a link to a temporary file leads to
+/// that of the session.
+///
+/// # Errors
+/// As for [`System::resolve`], and [`SystemError::Moved`] if the links do not end.
+pub async fn resolve_stored(
+    system: &dyn System,
+    view: &View,
+    path: &AbsPath,
+) -> Result<AbsPath, SystemError> {
+    let mut stored = view.stored(path);
+    for _ in 0..MAX_LINKS {
+        let real = system.resolve(&stored).await?;
+        stored = view.stored(&real);
+        if stored == real {
+            return Ok(real);
+        }
+    }
+    Err(SystemError::Moved(path.clone()))
 }

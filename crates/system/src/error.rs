@@ -72,6 +72,9 @@ pub enum SystemError {
         "not run: the sandbox cannot be applied on this machine ({0}); `tiller doctor` reports what is missing"
     )]
     NoSandbox(&'static str),
+    /// The namespaces of the session's commands cannot be created; nothing has run.
+    #[error("the command did not run: its sandbox cannot be created: {0}")]
+    NoRoom(String),
     /// The command was to be confined in a terminal that another program opened, and this could not
     /// be verified.
     #[error("not run: it could not be confined in the editor's terminal ({0})")]

@@ -35,10 +35,11 @@ mod sandbox;
 mod secrets;
 mod system;
 mod text;
+mod view;
 mod within;
 
 pub use claim::Claim;
-pub use confined::Confined;
+pub use confined::{Confined, resolve_stored};
 pub use encoding::TextEncoding;
 pub use error::SystemError;
 pub use fake::FakeSystem;
@@ -59,10 +60,11 @@ pub use process::{
 pub use project_file::{FoundRules, read_found, resolve_inside};
 pub use read_only::ReadOnly;
 pub use sandbox::{
-    Confinement, MIN_LANDLOCK_ABI, PrivateTemp, ProtectedPaths, ResourceLimits, Sandbox, SandboxLevel,
-    SandboxSupport, SecretPaths, WritablePaths,
+    Confinement, MIN_LANDLOCK_ABI, ProtectedPaths, ResourceLimits, Sandbox, SandboxLevel, SandboxSupport,
+    SecretPaths,
 };
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
 pub use system::{DiskSnapshot, Entry, FileId, FileKind, Metadata, Route, Routes, System, WalkOptions};
 pub use text::TextRange;
+pub use view::{HomeEntry, HomeShare, HomeView, TEMP_PLACE, View};
 pub use within::Within;

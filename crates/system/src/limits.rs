@@ -66,6 +66,15 @@ pub const SANDBOX_SURVEY_ENTRIES: usize = 2_000_000;
 /// The timeout for the launcher to show what it can enforce.
 #[cfg(target_os = "linux")]
 pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
+/// Maximum time that opening a room takes.
+#[cfg(target_os = "linux")]
+pub(crate) const ROOM_WAIT: Duration = Duration::from_secs(20);
+/// How long a room without commands is kept.
+pub(crate) const ROOM_KEPT: Duration = Duration::from_secs(10 * 60);
+/// Maximum size of a configuration file of the home directory that is copied for commands, in
+/// bytes.
+#[cfg(target_os = "linux")]
+pub(crate) const COPIED_FILE_BYTES: u64 = 64 * 1024;
 /// The polling interval during [`PROBE_WAIT`].
 #[cfg(target_os = "linux")]
 pub(crate) const PROBE_POLL: Duration = Duration::from_millis(1);
@@ -118,6 +127,8 @@ pub(crate) const GIT_CLEANUP_ENTRIES: usize = 300_000;
 
 /// How long the temporary files of a session are kept after their last change.
 pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The age after which what commands changed in the home directory is removed.
+pub(crate) const CACHES_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// How long a process waits before it looks for such files again.
 pub(crate) const TEMP_SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);

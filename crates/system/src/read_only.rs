@@ -1,8 +1,8 @@
 //! A [`System`] that refuses to change files.
 
 use crate::{
-    AbsPath, Command, DiskSnapshot, Entry, Metadata, Pins, Piped, PipedCommand, PrivateTemp, Process, Route,
-    Routes, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, DiskSnapshot, Entry, Metadata, Pins, Piped, PipedCommand, Process, Route, Routes,
+    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl System for ReadOnly {
         self.inner.today()
     }
 
-    fn own_temp(&self) -> &[PrivateTemp] {
+    fn own_temp(&self) -> Option<&AbsPath> {
         self.inner.own_temp()
     }
 

@@ -1,7 +1,7 @@
 //! The confinement of a command, and what the machine can enforce of it.
 
 use crate::limits::{SANDBOX_CPU, SANDBOX_DATA_BYTES, SANDBOX_FILE_BYTES, SANDBOX_PROCESSES};
-use crate::{AbsPath, Folded, PathSpellings};
+use crate::{AbsPath, Folded, PathSpellings, View};
 
 /// How much of the file system a sandbox leaves writable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -40,26 +40,14 @@ pub struct Sandbox {
     /// Whether the network is reachable. Without it there is no TCP, no UDP, no name resolution and
     /// no local socket to other programs. Loopback works if the kernel has network namespaces.
     pub network: bool,
-    /// What is writable at [`SandboxLevel::WorkspaceWrite`].
-    pub writable: WritablePaths,
+    /// The files that the command sees.
+    pub view: View,
     /// What stays unchanged although it lies below a writable directory.
     pub protected: ProtectedPaths,
     /// What cannot be read.
     pub secret: SecretPaths,
     /// Resource limits.
     pub limits: ResourceLimits,
-}
-
-/// The writable directories of a sandbox.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct WritablePaths {
-    /// All writable directories.
-    pub roots: Vec<AbsPath>,
-    /// Those of them that are shared with other programs and contain no project; they are not
-    /// searched for secret files.
-    pub shared: Vec<AbsPath>,
-    /// Private directories that commands see in place of the shared temporary ones.
-    pub temp: Vec<PrivateTemp>,
 }
 
 /// The paths below writable directories that a command cannot change.
@@ -81,11 +69,8 @@ pub struct ProtectedPaths {
 /// The files and directories that a command cannot read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct SecretPaths {
-    /// Files and directories anywhere.
+    /// Files and directories below writable directories.
     pub hidden: Vec<AbsPath>,
-    /// Directories of which commands see only the writable directories below them: those of other
-    /// users.
-    pub sealed: Vec<AbsPath>,
     /// Patterns (`*` for any characters, case-insensitive) of files below the writable directories.
     /// A pattern is matched against a file's name, its full path and its path relative to the
     /// writable directory.
@@ -94,29 +79,6 @@ pub struct SecretPaths {
     pub exceptions: Vec<String>,
     /// Existing files that read as empty: those that were found by `patterns`.
     pub blanked: Vec<AbsPath>,
-}
-
-/// A temporary directory that belongs to one session.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PrivateTemp {
-    /// Where commands see it, such as `/tmp`. The existing files of the shared directory are
-    /// readable there; changes to them are visible to the session's commands only.
-    pub at: AbsPath,
-    /// Where its files are stored. Created on first use, readable by its owner only.
-    pub backing: AbsPath,
-}
-
-impl PrivateTemp {
-    /// Returns the directory of the files that commands wrote below [`PrivateTemp::at`] (the upper
-    /// directory of the overlay).
-    pub fn files(&self) -> AbsPath {
-        self.backing.join("upper")
-    }
-
-    /// Returns the work directory that overlayfs requires.
-    pub fn work(&self) -> AbsPath {
-        self.backing.join("work")
-    }
 }
 
 /// Resource limits of one command. A lower limit that is already in force stays in force.
@@ -196,12 +158,6 @@ impl SandboxSupport {
 }
 
 impl Sandbox {
-    /// Returns the writable directories that contain projects: all but the shared temporary ones.
-    pub fn projects(&self) -> impl Iterator<Item = &AbsPath> {
-        let is_temp = |root: &AbsPath| self.writable.temp.iter().any(|temp| &temp.at == root);
-        self.writable.roots.iter().filter(move |root| !is_temp(root) && !self.writable.shared.contains(root))
-    }
-
     /// Returns whether a file with this name is secret in any directory.
     pub fn is_secret_by_name(&self, name: &str) -> bool {
         let name = Folded::of(name);
@@ -216,7 +172,7 @@ impl Sandbox {
         if self.secret.exceptions.iter().any(|pattern| folded_name.matches(pattern)) {
             return false;
         }
-        let spelled = PathSpellings::of(path, &self.writable.roots);
+        let spelled = PathSpellings::of(path, &self.view.roots);
         self.secret.patterns.iter().any(|pattern| spelled.matches(pattern))
     }
 }

@@ -1,8 +1,8 @@
 //! The [`System`] trait, through which every effect on a workspace goes, and its types.
 
 use crate::{
-    AbsPath, Claim, Command, ExternalLaunch, Pins, Piped, PipedCommand, PrivateTemp, Process, Sandbox,
-    SandboxSupport, ShellProgram, SystemError, TextEncoding, TextRange, text,
+    AbsPath, Claim, Command, ExternalLaunch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport,
+    ShellProgram, SystemError, TextEncoding, TextRange, text,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -142,6 +142,12 @@ pub trait System: Send + Sync {
         Err(SystemError::NotPrivate(path.clone()))
     }
 
+    /// Creates a directory that only this user can access, with its parents, for this program's own
+    /// use. Refuses one that another user could replace.
+    async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {
+        Err(SystemError::NotPrivate(path.clone()))
+    }
+
     /// Waits for the right to change files, and returns it. Other holders in this process, and
     /// where possible in other processes of this user, wait until it is dropped. A caller that
     /// holds a claim must not ask for another one.
@@ -275,10 +281,10 @@ pub trait System: Send + Sync {
         ShellProgram::Sh
     }
 
-    /// Returns the session's own temporary directories, which stand in for shared ones. Files that
-    /// were written there are not found by other programs at the same path.
-    fn own_temp(&self) -> &[PrivateTemp] {
-        &[]
+    /// Returns the directory of the session's own temporary files, which its commands see at
+    /// [`crate::TEMP_PLACE`]. Other programs do not find them there.
+    fn own_temp(&self) -> Option<&AbsPath> {
+        None
     }
 
     /// Returns which confinement this machine can enforce for the commands that run on it. A

@@ -79,6 +79,10 @@ impl System for Within {
         self.to_change(path).await?.write_private(path, bytes).await
     }
 
+    async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {
+        self.to_change(path).await?.create_own_directory(path).await
+    }
+
     async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         self.to_change(path).await?.write_own(path, bytes).await
     }

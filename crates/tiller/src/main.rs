@@ -29,7 +29,6 @@ mod failure;
 mod finish;
 mod headless;
 mod help;
-mod hidden_paths;
 mod images;
 mod input;
 mod install;

@@ -7,8 +7,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::{
-    AbsPath, Claim, Command, DiskSnapshot, Entry, Metadata, Piped, PipedCommand, PrivateTemp, Process, Route,
-    Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Claim, Command, DiskSnapshot, Entry, Metadata, Piped, PipedCommand, Process, Route, Routes,
+    Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 
 /// Forwards all operations, and records each change of a file with its content before. Made for one
@@ -242,7 +242,7 @@ impl System for Recorder {
         self.inner.shell()
     }
 
-    fn own_temp(&self) -> &[PrivateTemp] {
+    fn own_temp(&self) -> Option<&AbsPath> {
         self.inner.own_temp()
     }
 

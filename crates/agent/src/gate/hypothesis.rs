@@ -60,7 +60,7 @@ impl<'a> Hypothesis<'a> {
         roots.change(system, cwd, Vec::new()).await;
         let mut accesses = Vec::with_capacity(question.accesses.len());
         for access in &question.accesses {
-            accesses.push(resolved(system, access.clone(), None, cwd).await);
+            accesses.push(resolved(system, access.clone(), None, cwd, &system::View::default()).await);
         }
         let bounds = Bounds {
             options: &options.sandbox,
@@ -68,7 +68,7 @@ impl<'a> Hypothesis<'a> {
             roots: roots.spelled(),
             blocked_paths: &options.permissions.blocked_paths,
             rules: &options.permissions.rules,
-            temp: &[],
+            own_files: None,
             folder: options.permissions.folder.as_ref(),
         };
         let (confinement, _) = confinement(system, &bounds, &accesses, None).await;

@@ -5,28 +5,48 @@ use crate::{
     Access,
     policy::{self, Bounds, CommandConfinement, Dialect, Resolved},
 };
-use system::{AbsPath, Route, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System};
+use system::{
+    AbsPath, Route, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, TEMP_PLACE, View,
+    resolve_stored,
+};
 
-pub(super) fn places(accesses: &[Resolved]) -> Vec<(AbsPath, AbsPath)> {
+/// Returns the files of the accesses at which `view` stores them, and where they lead.
+pub(super) fn places(accesses: &[Resolved], view: &View) -> Vec<(AbsPath, AbsPath)> {
     let place = |resolved: &Resolved| match &resolved.access {
-        Access::Read(path) | Access::Write(path) => Some((path.clone(), resolved.canonical.clone()?)),
+        Access::Read(path) | Access::Write(path) => Some((view.stored(path), resolved.canonical.clone()?)),
         _ => None,
     };
     accesses.iter().filter_map(place).collect()
 }
 
-/// Returns an access with the results of its lookups, in a session with this directory.
+/// Returns whether an access leads to temporary files, by itself or through a command.
+pub(super) fn uses_temp(access: &Access) -> bool {
+    let place = AbsPath::new(TEMP_PLACE).expect("it is absolute");
+    match access {
+        Access::Read(path) | Access::Write(path) => path.starts_with(&place),
+        Access::Execute { .. } => true,
+        _ => false,
+    }
+}
+
+/// Returns an access with the results of its lookups, in a session with this directory, whose
+/// commands see the files of `view`.
 pub(super) async fn resolved(
     system: &dyn System,
     access: Access,
     executor: Option<Route>,
     folder: &AbsPath,
+    view: &View,
 ) -> Resolved {
     let canonical = match &access {
         // Links on another machine cannot be resolved from here.
-        Access::Read(path) | Access::Write(path) if executor.is_none() => system.resolve(path).await.ok(),
+        Access::Read(path) | Access::Write(path) if executor.is_none() => {
+            resolve_stored(system, view, path).await.ok()
+        }
         // The session's own directory needs no lookup: it defines the boundary.
-        Access::Execute { cwd, .. } if executor.is_none() && cwd != folder => system.resolve(cwd).await.ok(),
+        Access::Execute { cwd, .. } if executor.is_none() && cwd != folder => {
+            resolve_stored(system, view, cwd).await.ok()
+        }
         _ => None,
     };
     let dialect = match &access {
@@ -71,6 +91,9 @@ pub(super) async fn confinement(
         canonical.push(system.resolve(root).await.unwrap_or_else(|_| root.clone()));
     }
     let mut sandbox = policy::sandbox(&Bounds { roots: &canonical, ..*bounds });
+    if let Some(home) = &mut sandbox.view.home {
+        home.at = system.resolve(&home.at).await.unwrap_or_else(|_| home.at.clone());
+    }
     let support = match sandbox.level {
         SandboxLevel::Off => SandboxSupport::default(),
         _ => system.sandbox_support().await,

@@ -14,17 +14,17 @@ use crate::{
     RuntimeOptions, SessionEvent, SessionId, SessionState, StoreError, ToolContent,
     log::SessionLog,
     policy::{
-        self, Bounds, CommandConfinement, Decision, Dialect, Grants, Policy, PolicySettings, Resolved,
-        Subject, found,
+        self, Bounds, CommandConfinement, Decision, Dialect, Grants, OwnFiles, Policy, PolicySettings,
+        Resolved, Subject, found,
     },
     settings::LiveSettings,
     tool::titles,
 };
-use lookup::{confinement, places, resolved};
+use lookup::{confinement, places, resolved, uses_temp};
 use roots::Roots;
 use std::sync::Arc;
 use system::{
-    AbsPath, Confined, FoundRules, Pins, PrivateTemp, Route, Sandbox, SandboxLevel, SandboxSupport, System,
+    AbsPath, Confined, FoundRules, Pins, Route, Sandbox, SandboxLevel, SandboxSupport, System, View,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -37,8 +37,8 @@ pub(crate) struct Gate {
     roots: Roots,
     /// The settings that allow and deny. Callers refresh them immediately before they use the gate.
     settings: Arc<LiveSettings>,
-    /// The session's own temporary directories.
-    temp: Vec<PrivateTemp>,
+    /// The directories for the files of the session's commands.
+    own_files: Option<OwnFiles>,
     /// The directory that holds the session's long results in full; reading it needs no approval.
     outputs: Option<AbsPath>,
     /// Further directories whose reading needs no approval.
@@ -59,9 +59,9 @@ impl Gate {
     ) -> Self {
         let readable = ReadableDirectories::default();
         let sandbox = &settings.seen().sandbox;
-        let (temp, outputs) = (sandbox.temp_of(session), sandbox.outputs_of(session));
+        let (own_files, outputs) = (sandbox.own_files_of(session), sandbox.outputs_of(session));
         let roots = Roots::of(cwd, additional_directories);
-        Self { system, log, grants, roots, settings, temp, outputs, readable }
+        Self { system, log, grants, roots, settings, own_files, outputs, readable }
     }
 
     /// Lets calls read further directories without approval.
@@ -107,11 +107,35 @@ impl Gate {
         submitted: &SubmittedCall<'_>,
         cwd: &AbsPath,
     ) -> Vec<Resolved> {
-        let mut accesses = Vec::new();
-        for access in submitted.call.accesses(cwd) {
-            accesses.push(resolved(self.system.as_ref(), access, submitted.executor, cwd).await);
+        let declared = submitted.call.accesses(cwd);
+        let temp_used = submitted.executor.is_none() && declared.iter().any(uses_temp);
+        let view = match temp_used && self.sees_own_temp().await {
+            true => policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit)).view,
+            false => View::default(),
+        };
+        let mut accesses = Vec::with_capacity(declared.len());
+        for access in declared {
+            accesses.push(resolved(self.system.as_ref(), access, submitted.executor, cwd, &view).await);
         }
         accesses
+    }
+
+    /// Returns whether the session's commands see its own temporary files in place of the shared
+    /// ones. Creates the directory for them.
+    async fn sees_own_temp(&self) -> bool {
+        let Some(own) = &self.own_files else { return false };
+        if self.settings.seen().sandbox.level == SandboxLevel::Off {
+            return false;
+        }
+        let support = self.system.sandbox_support().await;
+        if !support.holds() || (self.system.routes().spawn == Route::Client && !support.in_client) {
+            return false;
+        }
+        let created = self.system.create_own_directory(&own.temp).await;
+        if let Err(error) = &created {
+            tracing::warn!(%error, "the directory for temporary files cannot be created");
+        }
+        created.is_ok()
     }
 
     /// Decides about resolved accesses by the policy alone, without asking the user.
@@ -124,8 +148,13 @@ impl Gate {
         // One snapshot of the settings for the whole decision.
         let now = self.settings.seen();
         let bounds = self.bounds(&now, state.mode);
-        let (confinement, sandbox) =
+        let (confinement, mut sandbox) =
             confinement(self.system.as_ref(), &bounds, &accesses, submitted.executor).await;
+        let temp_used =
+            submitted.executor.is_none() && accesses.iter().any(|resolved| uses_temp(&resolved.access));
+        if !(temp_used && self.sees_own_temp().await) {
+            sandbox.view.temp = None;
+        }
         let mut policy = self.policy(&now, state, confinement);
         if submitted.executor == Some(Route::Client) {
             // The folder is on this machine, the paths of such a call on the editor's.
@@ -159,7 +188,7 @@ impl Gate {
     }
 
     fn pinned(&self, accesses: &[Resolved], secrets: Sandbox) -> Arc<dyn System> {
-        let places = places(accesses);
+        let places = places(accesses, &secrets.view);
         self.system.pinned(Pins { places, secrets }).unwrap_or_else(|| Arc::clone(&self.system))
     }
 
@@ -317,7 +346,7 @@ impl Gate {
             roots: self.roots.spelled(),
             blocked_paths: &now.permissions.blocked_paths,
             rules: &now.permissions.rules,
-            temp: &self.temp,
+            own_files: self.own_files.as_ref(),
             folder: now.permissions.folder.as_ref(),
         }
     }

@@ -99,7 +99,7 @@ impl Ruling {
 
     /// Returns the paths of the call's files, each as declared and with links resolved.
     pub(crate) fn places(&self) -> Vec<(AbsPath, AbsPath)> {
-        places(&self.accesses)
+        places(&self.accesses, &self.sandbox.view)
     }
 
     /// Returns the reason of a denial.

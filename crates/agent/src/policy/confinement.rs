@@ -1,16 +1,19 @@
 //! Where a command would run, and what would confine it there.
 
 use crate::{
-    CommandPlace, Mode, SessionId,
+    CommandPlace, ContentHash, Mode, SessionId,
     policy::{
         PermissionRules, protected,
         rules::{BLOCKED_PATHS, NOT_BLOCKED},
     },
 };
 use system::{
-    AbsPath, PrivateTemp, ProtectedPaths, ResourceLimits, Route, Sandbox, SandboxLevel, SandboxSupport,
-    SecretPaths, WritablePaths,
+    AbsPath, HomeEntry, HomeView, ProtectedPaths, ResourceLimits, Route, Sandbox, SandboxLevel,
+    SandboxSupport, SecretPaths, View,
 };
+
+/// The number of characters of a name for a project.
+const PROJECT_CHARS: usize = 16;
 
 /// The configuration of the sandbox for commands; resolved once, when the settings are loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,19 +25,22 @@ pub struct SandboxOptions {
     pub network: bool,
     /// Directories that are writable in addition to the session's own.
     pub writable: Vec<AbsPath>,
-    /// Temporary directories that all programs share. Where the kernel supports it, each session's
-    /// commands get private ones in their place.
+    /// Files and directories that commands can read in addition.
+    pub readable: Vec<AbsPath>,
+    /// The user's home directory; without it, commands find none.
+    pub home: Option<AbsPath>,
+    /// What commands see of the home directory.
+    pub home_entries: Vec<HomeEntry>,
+    /// Temporary directories that all programs share.
     pub shared: Vec<AbsPath>,
     /// The directory that holds the sessions' own temporary files; without it, commands use the
     /// shared directories.
     pub temp: Option<AbsPath>,
     /// The resource limits of each command.
     pub limits: ResourceLimits,
-    /// Files and directories that commands cannot read: keys and this program's own data.
+    /// Files and directories that commands cannot read even below a writable directory: this
+    /// program's own data.
     pub hidden: Vec<AbsPath>,
-    /// Directories of which commands see only the session's own below them: those of all users of
-    /// a server.
-    pub sealed: Vec<AbsPath>,
     /// Paths that commands cannot write even below a writable directory: this program's own
     /// settings.
     pub guarded: Vec<AbsPath>,
@@ -47,12 +53,36 @@ impl SandboxOptions {
         Some(temp.join(session.to_string()).join(system::OUTPUT_DIRECTORY))
     }
 
-    /// Returns the temporary directories of one session.
-    pub(crate) fn temp_of(&self, session: &SessionId) -> Vec<PrivateTemp> {
-        let Some(temp) = &self.temp else { return Vec::new() };
-        let backing = |at: usize| temp.join(session.to_string()).join(at.to_string());
-        let shared = self.shared.iter().enumerate();
-        shared.map(|(at, path)| PrivateTemp { at: path.clone(), backing: backing(at) }).collect()
+    /// Returns the directories of one session for the files of its commands.
+    pub(crate) fn own_files_of(&self, session: &SessionId) -> Option<OwnFiles> {
+        let all = self.temp.as_ref()?;
+        let own = all.join(session.to_string());
+        Some(OwnFiles { temp: own.join("tmp"), home: own.join("home"), changes: all.join("caches") })
+    }
+}
+
+/// The directories of a session for the files of its commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OwnFiles {
+    /// The temporary files.
+    pub(crate) temp: AbsPath,
+    /// What commands write into the home directory.
+    home: AbsPath,
+    /// What commands change in the home directory, in a directory for each project.
+    changes: AbsPath,
+}
+
+impl OwnFiles {
+    /// Returns the home directory of commands in a project.
+    fn home(&self, options: &SandboxOptions, project: Option<&AbsPath>) -> Option<HomeView> {
+        let project = project.map_or("", AbsPath::as_str);
+        let ContentHash(name) = ContentHash::of(project.as_bytes());
+        Some(HomeView {
+            at: options.home.clone()?,
+            files: self.home.clone(),
+            changes: self.changes.join(&name[..PROJECT_CHARS]),
+            entries: options.home_entries.clone(),
+        })
     }
 }
 
@@ -186,15 +216,15 @@ pub(crate) struct Bounds<'a> {
     pub(crate) roots: &'a [AbsPath],
     pub(crate) blocked_paths: &'a [String],
     pub(crate) rules: &'a PermissionRules,
-    /// The session's own temporary directories.
-    pub(crate) temp: &'a [PrivateTemp],
+    /// The directories for the files of the session's commands.
+    pub(crate) own_files: Option<&'a OwnFiles>,
     /// The folder of a server's user, outside which nothing is writable.
     pub(crate) folder: Option<&'a AbsPath>,
 }
 
 /// Returns the sandbox of a session's commands.
 pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
-    let Bounds { options, mode, roots, blocked_paths, rules, temp, folder } = *bounds;
+    let Bounds { options, mode, roots, blocked_paths, rules, own_files, folder } = *bounds;
     // A link in the folder may lead out of it since the session began.
     let is_inside = |root: &&AbsPath| folder.is_none_or(|folder| root.starts_with(folder));
     let level = match (options.level, mode) {
@@ -207,7 +237,6 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         roots.iter().flat_map(|root| names.iter().map(|name| root.join(name)).collect::<Vec<_>>()).collect()
     };
     let git = protected::GIT.iter().map(|name| &**name);
-    let is_kept = |temp: &&PrivateTemp| !roots.iter().any(|root| temp.at.starts_with(root));
     // `.git` is blocked for tools that take a path, but a build may read its own history.
     let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
     let unread = rules.deny.iter().filter_map(|rule| rule.unread()).map(str::to_owned);
@@ -221,25 +250,19 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         nested: protected::all().map(str::to_owned).collect(),
         pinned: Vec::new(),
     };
-    let writable = WritablePaths {
-        roots: roots
-            .iter()
-            .filter(is_inside)
-            .chain(&options.writable)
-            .chain(&options.shared)
-            .cloned()
-            .collect(),
-        shared: options.shared.clone(),
-        temp: temp.iter().filter(is_kept).cloned().collect(),
+    let view = View {
+        roots: roots.iter().filter(is_inside).chain(&options.writable).cloned().collect(),
+        readable: options.readable.clone(),
+        temp: own_files.map(|own| own.temp.clone()),
+        home: own_files.and_then(|own| own.home(options, roots.first())),
     };
     let secret = SecretPaths {
         hidden: options.hidden.clone(),
-        sealed: options.sealed.clone(),
         patterns: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
         exceptions: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
         blanked: Vec::new(),
     };
-    Sandbox { level, network: options.network, writable, protected, secret, limits: options.limits }
+    Sandbox { level, network: options.network, view, protected, secret, limits: options.limits }
 }
 
 #[cfg(test)]

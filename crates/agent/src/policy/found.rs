@@ -18,7 +18,7 @@ pub fn found_rules(root: &AbsPath, blocked_paths: &[String], limit: usize) -> Fo
         roots: std::slice::from_ref(root),
         blocked_paths,
         rules: &Default::default(),
-        temp: &[],
+        own_files: None,
         folder: None,
     };
     of_sandbox(policy::sandbox(&bounds), limit)

@@ -647,7 +647,7 @@ fn what_may_not_be_read_is_hidden_from_searches_and_commands_too() {
         roots: &roots,
         blocked_paths: &[],
         rules: &rules,
-        temp: &[],
+        own_files: None,
         folder: None,
     });
     assert!(sandbox.is_secret(&path("/w/private/a.txt")));

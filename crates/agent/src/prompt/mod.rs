@@ -40,16 +40,17 @@ pub(crate) struct ProjectSnapshot {
 
 /// Takes the snapshot of a session's directory. It reads from disk: the user has not asked for
 /// these files, so editors receive no requests for them. Gives up after a timeout. `below` are the
-/// folders with files that the session works on.
+/// folders with files that the session works on, `shared` the directories shared by all programs.
 pub(crate) async fn survey(
     system: &dyn System,
     cwd: &AbsPath,
     below: BTreeSet<AbsPath>,
     user: &UserInstructions,
     rules: &FoundRules,
+    shared: &[AbsPath],
 ) -> ProjectSnapshot {
     let look = async {
-        let repository = repository(system, cwd, &rules.secrets.writable.shared).await;
+        let repository = repository(system, cwd, shared).await;
         let git = match &repository {
             Some(root) => checkout(system, root).await.map(|found| in_words(&found)).unwrap_or_default(),
             None => "no repository".to_owned(),

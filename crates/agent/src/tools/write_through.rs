@@ -237,7 +237,7 @@ impl Change {
             true => cx.session.files.saw(&self.path, &text),
             false => cx.session.files.touched(&self.path),
         }
-        let note = note + &own_temp::note_of(cx, &self.path).await;
+        let note = note + &own_temp::note_of(cx, &self.path);
         Ok(Written { text, note })
     }
 

@@ -28,9 +28,10 @@ impl Turn<'_> {
                 return None;
             }
             let rules = self.session.gate().found(INSTRUCTIONS_FILE_BYTES);
-            let user = &self.session.settings().prompt.user_instructions;
+            let settings = self.session.settings();
+            let (user, shared) = (&settings.prompt.user_instructions, &settings.sandbox.shared);
             let (system, cwd) = (self.session.system().as_ref(), self.session.cwd());
-            Some(prompt::survey(system, cwd, below, user, &rules).await)
+            Some(prompt::survey(system, cwd, below, user, &rules, shared).await)
         };
         let (Offer { tools, notices, skills }, around) = futures::join!(sources.offer(), around);
         self.session.toolbox_mut().take_offer(tools);

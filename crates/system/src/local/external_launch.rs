@@ -8,7 +8,8 @@
 use super::{
     leftovers::Leftovers,
     programs,
-    sandbox::{LaunchRequest, START, TERM},
+    sandbox::{START, TERM, send},
+    start::Launch,
 };
 use crate::limits::LABEL_BYTES;
 use crate::{AbsPath, ExternalLaunch, SystemError};
@@ -26,7 +27,7 @@ const FAILED: &str = "the launcher ended before the command was confined";
 pub(super) struct PreparedLaunch {
     program: String,
     args: Vec<String>,
-    request: LaunchRequest,
+    launch: Launch,
     listener: UnixListener,
     socket: Socket,
     connection: Option<UnixStream>,
@@ -49,7 +50,7 @@ impl Drop for Socket {
 impl PreparedLaunch {
     /// Starts to listen for a launcher.
     pub(super) fn listen(
-        request: LaunchRequest,
+        launch: Launch,
         launcher: &[String],
         leftovers: Arc<Leftovers>,
     ) -> Result<Self, SystemError> {
@@ -57,10 +58,10 @@ impl PreparedLaunch {
         let fail = |source| SystemError::Spawn { program: program.clone(), source };
         let socket = Socket { path: leftovers.socket_path().map_err(fail)?, _notes: leftovers };
         let listener = UnixListener::bind(socket.path.as_std()).map_err(fail)?;
-        let label = label(request.command.words.last().map_or("", String::as_str));
+        let label = label(launch.request.command.words.last().map_or("", String::as_str));
         let args = words.iter().cloned().chain([socket.path.to_string()]).chain(label).collect();
         let program = program.clone();
-        Ok(Self { program, args, request, listener, socket, connection: None, request_sent: false })
+        Ok(Self { program, args, launch, listener, socket, connection: None, request_sent: false })
     }
 
     /// Accepts the first connection. There is no second one: the socket file is removed afterwards.
@@ -96,9 +97,13 @@ impl ExternalLaunch for PreparedLaunch {
         let failed = |_| SystemError::NotConfined(FAILED);
         if !self.request_sent {
             let mut bytes = Vec::new();
-            self.request.write(&mut bytes).map_err(failed)?;
+            self.launch.request.write(&mut bytes).map_err(failed)?;
             self.request_sent = true;
             connection.write_all(&bytes).await.map_err(failed)?;
+            for namespace in self.launch.room.iter().flat_map(|room| room.namespaces()) {
+                connection.writable().await.map_err(failed)?;
+                send(&connection, namespace).map_err(failed)?;
+            }
         }
         // The launcher sends one byte once it is confined.
         connection.read_u8().await.map_err(failed).map(drop)

@@ -5,24 +5,23 @@ use super::{
     LocalSystem,
     blocking::blocking,
     private_directory,
-    sandbox::{self, LaunchCommand, LaunchRequest, Survey, SurveyResult, TooMany},
-    start,
+    sandbox::{self, LaunchCommand, LaunchRequest, RoomRequest, Survey, SurveyResult, TooMany},
+    start::{self, Launch},
 };
-use crate::limits::{TEMP_AGE, TEMP_SWEEP_INTERVAL};
+use crate::limits::{CACHES_AGE, TEMP_AGE, TEMP_SWEEP_INTERVAL};
 use crate::{
-    AbsPath, Command, Confinement, PipedCommand, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport,
-    SystemError,
+    AbsPath, Command, Confinement, PipedCommand, Sandbox, SandboxLevel, SandboxSupport, SystemError, View,
 };
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
-use std::{fs, io};
+use std::time::{Duration, Instant};
 
 /// Returns the directory for the temporary files of this user's sessions. It lies on a disk and
 /// outside the directories that it stands in for. `None` where it is not supported.
 pub fn private_temp() -> Option<AbsPath> {
-    let usable = cfg!(target_os = "linux") && std::path::Path::new("/var/tmp").is_dir();
+    let usable = cfg!(target_os = "linux") && Path::new("/var/tmp").is_dir();
     let user = rustix::process::geteuid().as_raw();
     let path = || AbsPath::new(format!("/var/tmp/tiller-{user}")).expect("it is absolute");
     usable.then(path)
@@ -41,29 +40,43 @@ impl LocalSystem {
         &self,
         command: &Command,
         external: bool,
-    ) -> Result<Option<LaunchRequest>, SystemError> {
+    ) -> Result<Option<Launch>, SystemError> {
         let request = LaunchRequest {
             sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
-            namespaces: false,
+            joins: false,
             processes: false,
             confirm: external,
             timed: !external && start::is_timed(),
             command: self.launch_command(command, external),
         };
         let (Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox)) = &command.confinement else {
-            return Ok((self.supervises() || external).then_some(request));
+            return Ok((self.supervises() || external).then_some(Launch { request, room: None }));
         };
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
-        let (sandbox, survey) = (sandbox.clone(), self.survey.clone());
-        let sandbox = blocking(move || complete_sandbox(sandbox, support, &survey)).await?;
-        let request = LaunchRequest {
-            sandbox,
-            namespaces: support.namespaces,
-            processes: support.processes,
-            ..request
-        };
-        Ok(Some(request))
+        let (sandbox, survey, rooms) = (sandbox.clone(), self.survey.clone(), self.rooms.clone());
+        let launcher = self.options.launcher.clone();
+        let (sandbox, room) = blocking(move || {
+            if !support.namespaces {
+                let View { temp, .. } = &sandbox.view;
+                temp.iter().try_for_each(create_temp)?;
+                return Ok((sandbox, None));
+            }
+            let sandbox = complete_sandbox(sandbox, &survey)?;
+            let request = RoomRequest { view: sandbox.view.clone(), network: sandbox.network };
+            let room = rooms.get(&request, &launcher).map_err(SystemError::NoRoom)?;
+            Ok((sandbox, Some(room)))
+        })
+        .await?;
+        let mut request = LaunchRequest { joins: room.is_some(), processes: support.processes, ..request };
+        if let Some(temp) =
+            sandbox.view.temp.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)
+        {
+            // Paths that a command prints are valid outside of the room too.
+            request.command.env.push(("TMPDIR".to_owned(), temp.to_string()));
+        }
+        request.sandbox = sandbox;
+        Ok(Some(Launch { request, room }))
     }
 
     /// Returns the command as the launcher runs it. With `external`, the request carries the
@@ -90,10 +103,10 @@ impl LocalSystem {
     }
 
     /// Creates the request for a program with piped streams: supervised, but not confined.
-    pub(super) fn supervised(&self, command: &PipedCommand) -> Option<LaunchRequest> {
+    pub(super) fn supervised(&self, command: &PipedCommand) -> Option<Launch> {
         let request = || LaunchRequest {
             sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
-            namespaces: false,
+            joins: false,
             processes: false,
             confirm: false,
             timed: start::is_timed(),
@@ -106,7 +119,7 @@ impl LocalSystem {
                 piped: true,
             },
         };
-        self.supervises().then(request)
+        self.supervises().then(|| Launch { request: request(), room: None })
     }
 
     async fn support(&self) -> SandboxSupport {
@@ -115,17 +128,16 @@ impl LocalSystem {
 }
 
 /// Completes a sandbox with what depends on the current state of the disk.
-fn complete_sandbox(
-    mut sandbox: Sandbox,
-    support: SandboxSupport,
-    survey: &Survey,
-) -> Result<Sandbox, SystemError> {
-    if !support.namespaces {
-        sandbox.writable.temp.clear();
-        return Ok(sandbox);
+fn complete_sandbox(mut sandbox: Sandbox, survey: &Survey) -> Result<Sandbox, SystemError> {
+    let outside: Vec<_> = sandbox.view.writable().filter_map(sandbox::git_directory).collect();
+    for root in sandbox.view.roots.clone() {
+        if let Some(repository) = sandbox::repository_above(&sandbox.view, &root) {
+            // The rest of a repository is readable, and its git directory is that of the project.
+            sandbox.view.roots.push(repository.join(".git"));
+            sandbox.view.readable.push(repository);
+        }
     }
-    let outside: Vec<_> = sandbox.writable.roots.iter().filter_map(sandbox::git_directory).collect();
-    sandbox.writable.roots.extend(outside);
+    sandbox.view.roots.extend(outside);
     let SurveyResult { secrets, guarded, pinned, missing } = survey.scan(&sandbox).map_err(|TooMany| {
         SystemError::NoSandbox("the project has too many files to search for secret ones")
     })?;
@@ -139,21 +151,17 @@ fn complete_sandbox(
         sandbox.protected.reserved.clear();
     }
     sandbox.secret.blanked = secrets;
-    // The temporary files of other sessions must not be visible to this session's commands.
-    sandbox.secret.hidden.extend(private_temp());
     sandbox.protected.pinned = pinned;
-    sandbox.writable.temp.retain(|temp| match create_directories(temp) {
-        Ok(()) => true,
-        Err(error) => {
-            tracing::warn!(%error, path = %temp.backing, "a private temporary directory cannot be created; commands share the public one");
-            false
-        }
-    });
     Ok(sandbox)
 }
 
-/// Removes the temporary files of other sessions that have not been used for [`TEMP_AGE`]. Blocks
-/// for some microseconds for each session. Does nothing if this process did the same within
+fn create_temp(temp: &AbsPath) -> Result<(), SystemError> {
+    private_directory::create(temp).map_err(|source| SystemError::from_io("make", temp, source))
+}
+
+/// Removes the temporary files of other sessions that have not been used for [`TEMP_AGE`], and what
+/// commands of other projects changed in the home directory and have not used for [`CACHES_AGE`].
+/// Blocks for some microseconds for each. Does nothing if this process did the same within
 /// [`TEMP_SWEEP_INTERVAL`].
 pub(super) fn sweep(sandbox: &Sandbox) {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
@@ -164,38 +172,41 @@ pub(super) fn sweep(sandbox: &Sandbox) {
         }
         *last = Some(Instant::now());
     }
-    for temp in &sandbox.writable.temp {
-        let (Some(own), Some(base)) =
-            (temp.backing.parent(), temp.backing.parent().and_then(|own| own.parent()))
-        else {
-            continue;
+    if let Some(own) = sandbox.view.temp.as_ref().and_then(AbsPath::parent) {
+        sweep_beside(&own, TEMP_AGE);
+    }
+    if let Some(home) = &sandbox.view.home {
+        sweep_beside(&home.changes, CACHES_AGE);
+    }
+}
+
+/// Removes the directories beside one that rooms have used, and not since `age`.
+fn sweep_beside(own: &AbsPath, age: Duration) {
+    let Some(directory) = own.parent() else { return };
+    for entry in fs::read_dir(directory.as_std()).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_old = |path: &Path| {
+            let used = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
+            used.is_some_and(|used| used.elapsed().is_ok_and(|since| since > age))
         };
-        for entry in fs::read_dir(base.as_std()).into_iter().flatten().flatten() {
-            let is_old = |path: PathBuf| {
-                let used = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
-                used.and_then(|used| used.elapsed().ok()).is_none_or(|age| age > TEMP_AGE)
-            };
-            let sessions = entry.path().join("0");
-            let outputs = entry.path().join(OUTPUT_DIRECTORY);
-            let used = [sessions.join("upper"), outputs.clone(), entry.path()];
-            let old = used.into_iter().all(is_old) && (sessions.is_dir() || outputs.is_dir());
-            if old && entry.path() != own.as_std() {
-                // The kernel creates this directory without permissions; it cannot be removed
-                // before it is opened up.
-                for work in [sessions.join("work/work"), entry.path().join("1/work/work")] {
-                    fs::set_permissions(work, fs::Permissions::from_mode(0o700)).ok();
-                }
-                if let Err(error) = fs::remove_dir_all(entry.path()) {
-                    tracing::debug!(%error, path = %entry.path().display(), "old temporary files could not be removed");
-                }
-            }
+        let uses = [path.join(sandbox::USED), path.join(OUTPUT_DIRECTORY)];
+        let is_unused =
+            uses.iter().any(|path| is_old(path)) && uses.iter().all(|path| !path.exists() || is_old(path));
+        if !is_unused || !is_old(&path) || path == own.as_std() {
+            continue;
+        }
+        make_removable(&path);
+        if let Err(error) = fs::remove_dir_all(&path) {
+            tracing::debug!(%error, path = %path.display(), "old files of commands could not be removed");
         }
     }
 }
 
-/// Creates the directories for a session's temporary files.
-fn create_directories(temp: &PrivateTemp) -> io::Result<()> {
-    private_directory::create(&temp.backing)?;
-    private_directory::create(&temp.files())?;
-    private_directory::create(&temp.work())
+/// Opens up the work directories of overlays. The kernel creates them without permissions, and they
+/// cannot be removed before.
+fn make_removable(path: &Path) {
+    let slots = fs::read_dir(path).into_iter().flatten().flatten();
+    for overlay in slots.flat_map(|slot| fs::read_dir(slot.path()).into_iter().flatten().flatten()) {
+        fs::set_permissions(overlay.path().join("work/work"), fs::Permissions::from_mode(0o700)).ok();
+    }
 }

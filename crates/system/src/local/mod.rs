@@ -54,7 +54,7 @@ pub use private_directory::create as create_private_directory;
 pub use private_file::{AppendFile, FileLock, read_private, read_private_lines};
 pub use process_table::{ProcessState, ProcessTable};
 pub use program_file::{read_program, write_program};
-use sandbox::Survey;
+use sandbox::{Rooms, Survey};
 pub use sandbox::{is_ordinary_variable, run_in_terminal, run_sandboxed};
 pub use space::free_bytes;
 pub use stamp::FileStamp;
@@ -78,6 +78,7 @@ pub struct LocalSystem {
     support: Arc<tokio::sync::OnceCell<SandboxSupport>>,
     shell: Arc<OnceLock<ShellProgram>>,
     survey: Arc<Survey>,
+    rooms: Arc<Rooms>,
     leftovers: Arc<Leftovers>,
     /// The paths that the reads and writes of one tool call are bound to.
     pinned: Option<Arc<Pinned>>,
@@ -128,9 +129,9 @@ impl LocalSystem {
 
     /// Starts a program with piped streams, with exactly the variables of the command.
     async fn start_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
-        let request = self.supervised(&command);
+        let launch = self.supervised(&command);
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
-        processes::spawn_piped(command, request, watchdog, options).await
+        processes::spawn_piped(command, launch, watchdog, options).await
     }
 }
 
@@ -214,6 +215,14 @@ impl System for LocalSystem {
         .await
     }
 
+    async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {
+        let path = path.clone();
+        blocking(move || {
+            private_directory::create(&path).map_err(|source| SystemError::from_io("make", &path, source))
+        })
+        .await
+    }
+
     async fn claim(&self, paths: &[AbsPath]) -> Result<Claim, SystemError> {
         let files = crate::system::resolved(self, paths).await;
         // The writers of this process queue first, so at most one of them waits for a lock.
@@ -278,9 +287,9 @@ impl System for LocalSystem {
 
     async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
         self.complete_environment(&mut command.env).await;
-        let request = self.prepare(&command, false).await?;
+        let launch = self.prepare(&command, false).await?;
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
-        Ok(Box::new(processes::spawn(command, request, watchdog, options).await?))
+        Ok(Box::new(processes::spawn(command, launch, watchdog, options).await?))
     }
 
     async fn spawn_piped(&self, mut command: PipedCommand) -> Result<Piped, SystemError> {
@@ -301,10 +310,10 @@ impl System for LocalSystem {
         if !programs::is_this(program) || !self.sandbox_support().await.holds() {
             return Ok(None);
         }
-        let Some(request) = self.prepare(command, true).await? else { return Ok(None) };
+        let Some(launch) = self.prepare(command, true).await? else { return Ok(None) };
         let leftovers = Arc::clone(&self.leftovers);
         let launch =
-            external_launch::PreparedLaunch::listen(request, &self.options.terminal_launcher, leftovers)?;
+            external_launch::PreparedLaunch::listen(launch, &self.options.terminal_launcher, leftovers)?;
         Ok(Some(Box::new(launch)))
     }
 

@@ -1,8 +1,7 @@
 //! Processes of this machine: their output, exit status and termination.
 
 use super::{
-    blocking::blocking, group::Group, options::LocalOptions, sandbox::LaunchRequest, start,
-    watchdog::Watchdog,
+    blocking::blocking, group::Group, options::LocalOptions, sandbox::Room, start, watchdog::Watchdog,
 };
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
@@ -24,34 +23,38 @@ pub(super) struct LocalProcess {
     pump: tokio::task::JoinHandle<()>,
     /// The standard input of an interactive command.
     input: Option<pipe::Sender>,
+    /// The room that it runs in, which exists at least as long.
+    _room: Option<Arc<Room>>,
 }
 
-/// Starts a command; see [`crate::System::spawn`]. With a request, the launcher starts it.
+/// Starts a command; see [`crate::System::spawn`]. With a launch, the launcher starts it.
 pub(super) async fn spawn(
     command: Command,
-    request: Option<LaunchRequest>,
+    launch: Option<start::Launch>,
     watchdog: Arc<Watchdog>,
     options: Arc<LocalOptions>,
 ) -> Result<LocalProcess, SystemError> {
     let limit = command.output_limit;
     let failed = spawn_error(&command.program);
+    let room = launch.as_ref().and_then(|launch| launch.room.clone());
     // If the caller drops this future meanwhile, the group in the result is dropped and killed.
     let (group, end, streams) = blocking(move || {
         expect_directory(&command.cwd)?;
-        start::command(&command, request.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
+        start::command(&command, launch.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
     })
     .await?;
     let start::Streams { output, input } = streams;
     let input = input.map(|input| pipe::Sender::from_owned_fd(input.into())).transpose().map_err(&failed)?;
     let mut process = LocalProcess::new(group, end, output, limit).map_err(&failed)?;
     process.input = input;
+    process._room = room;
     Ok(process)
 }
 
 /// Starts a program with piped streams; see [`crate::System::spawn_piped`].
 pub(super) async fn spawn_piped(
     command: PipedCommand,
-    request: Option<LaunchRequest>,
+    launch: Option<start::Launch>,
     watchdog: Arc<Watchdog>,
     options: Arc<LocalOptions>,
 ) -> Result<Piped, SystemError> {
@@ -59,7 +62,7 @@ pub(super) async fn spawn_piped(
     let failed = spawn_error(&command.program);
     let (group, end, pipes) = blocking(move || {
         expect_directory(&command.cwd)?;
-        start::piped(&command, request.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
+        start::piped(&command, launch.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
     })
     .await?;
     let start::Pipes { input, output, errors } = pipes;
@@ -95,7 +98,7 @@ impl LocalProcess {
         let output = pipe::Receiver::from_owned_fd(output.into())?;
         let stream = Arc::new(Stream::new(limit));
         let pump = tokio::spawn(pump(output, end, Arc::clone(&stream)));
-        Ok(Self { group, stream, pump, input: None })
+        Ok(Self { group, stream, pump, input: None, _room: None })
     }
 }
 

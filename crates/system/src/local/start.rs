@@ -14,7 +14,7 @@ use super::{
     group::Group,
     options::LocalOptions,
     programs,
-    sandbox::{HiddenVariables, LaunchRequest},
+    sandbox::{HiddenVariables, LaunchRequest, Room},
     watchdog::Watchdog,
 };
 use crate::{Command, ExitStatus, PipedCommand};
@@ -38,6 +38,13 @@ const GO: &[u8] = b"go\n";
 /// A process group, the receiver of its leader's exit status, and the pipes.
 type Started<T> = (Group, oneshot::Receiver<ExitStatus>, T);
 
+/// What the launcher needs to start a command.
+pub(super) struct Launch {
+    pub(super) request: LaunchRequest,
+    /// The room that the command joins.
+    pub(super) room: Option<Arc<Room>>,
+}
+
 /// The pipes of a program with piped streams.
 pub(super) struct Pipes {
     pub(super) input: PipeWriter,
@@ -51,7 +58,7 @@ pub(super) struct Streams {
     pub(super) input: Option<PipeWriter>,
 }
 
-/// Starts a command: through the launcher if there is a request, else at a gate. Stdout and stderr
+/// Starts a command: through the launcher if there is one, else at a gate. Stdout and stderr
 /// are the same pipe, which preserves the order of writes.
 ///
 /// # Errors
@@ -59,7 +66,7 @@ pub(super) struct Streams {
 /// process.
 pub(super) fn command(
     command: &Command,
-    request: Option<&LaunchRequest>,
+    launch: Option<&Launch>,
     watchdog: Arc<Watchdog>,
     options: &LocalOptions,
 ) -> io::Result<Started<Streams>> {
@@ -73,7 +80,7 @@ pub(super) fn command(
         }
         child.envs(command.environment());
     };
-    if let Some(request) = request {
+    if let Some(launch) = launch {
         let mut launcher = launcher(options)?;
         prepare(&mut launcher);
         launcher.stdout(theirs.try_clone()?).stderr(theirs);
@@ -81,7 +88,7 @@ pub(super) fn command(
             true => io::pipe().map(|(reader, writer)| (Some(reader), Some(writer)))?,
             false => (None, None),
         };
-        let (group, end) = launch(launcher, request, their_input)?;
+        let (group, end) = start(launcher, launch, their_input)?;
         return Ok((group, end, streams(input)));
     }
     let (reader, gate) = io::pipe()?;
@@ -106,7 +113,7 @@ pub(super) fn command(
 /// As for [`command`].
 pub(super) fn piped(
     command: &PipedCommand,
-    request: Option<&LaunchRequest>,
+    launch: Option<&Launch>,
     watchdog: Arc<Watchdog>,
     options: &LocalOptions,
 ) -> io::Result<Started<Pipes>> {
@@ -119,11 +126,11 @@ pub(super) fn piped(
         .or_else(|| inherited.iter().find(|(name, _)| *name == "PATH").map(|(_, path)| path.clone()));
     expect_program(&command.program, &command.cwd, path)?;
     let pipes = |input| Pipes { input, output, errors };
-    if let Some(request) = request {
+    if let Some(launch) = launch {
         let mut launcher = launcher(options)?;
         // The program's own variables are part of the request.
         launcher.env_clear().envs(inherited).stdout(their_output).stderr(their_errors);
-        let (group, end) = launch(launcher, request, Some(theirs))?;
+        let (group, end) = start(launcher, launch, Some(theirs))?;
         return Ok((group, end, pipes(input)));
     }
     let mut shell = at_gate(PIPED_GATE, &command.program, &command.args);
@@ -179,9 +186,9 @@ fn launcher(options: &LocalOptions) -> io::Result<std::process::Command> {
 
 /// Starts a launcher and sends it the request, followed by the pipe for standard input if there is
 /// one. A launcher that receives no request starts nothing.
-fn launch(
+fn start(
     mut launcher: std::process::Command,
-    request: &LaunchRequest,
+    Launch { request, room }: &Launch,
     input: Option<PipeReader>,
 ) -> io::Result<(Group, oneshot::Receiver<ExitStatus>)> {
     use std::os::fd::OwnedFd;
@@ -198,6 +205,11 @@ fn launch(
     #[cfg(target_os = "linux")]
     if let (Ok(()), true, Some(deadline)) = (&written, request.timed, CommandDeadline::installed()) {
         super::sandbox::send(&control, &deadline).ok();
+    }
+    if written.is_ok() {
+        for namespace in room.iter().flat_map(|room| room.namespaces()) {
+            super::sandbox::send(&control, namespace).ok();
+        }
     }
     Group::launched(child, control)
 }

@@ -9,6 +9,7 @@
 mod birth;
 mod litter;
 mod names;
+mod room;
 mod sandbox;
 mod wall;
 mod writers;

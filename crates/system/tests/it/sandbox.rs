@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use system::{
     AbsPath, Command, Confined, Confinement, ExitStatus, LocalOptions, LocalSystem, Output, Pins,
-    ProtectedPaths, Sandbox, SandboxLevel, SandboxSupport, SecretPaths, System, SystemError, WritablePaths,
+    ProtectedPaths, Sandbox, SandboxLevel, SandboxSupport, SecretPaths, System, SystemError, View,
 };
 use tempfile::TempDir;
 
@@ -48,11 +48,10 @@ impl Stage {
         let sandbox = Sandbox {
             level: SandboxLevel::WorkspaceWrite,
             network: false,
-            writable: WritablePaths { roots: vec![project.clone()], ..WritablePaths::default() },
+            view: View { roots: vec![project.clone()], readable: vec![home.join("note")], ..View::default() },
             protected: ProtectedPaths { guarded: guarded.to_vec(), ..ProtectedPaths::default() },
             secret: SecretPaths {
-                hidden: vec![home.join(".ssh")],
-                sealed: Vec::new(),
+                hidden: Vec::new(),
                 patterns: vec!["*.env".to_owned(), "*.env.*".to_owned()],
                 exceptions: vec!["*.env.example".to_owned()],
                 blanked: Vec::new(),
@@ -174,9 +173,9 @@ async fn s06_guarded_names_cannot_be_taken_from_inside() {
 #[tokio::test]
 async fn s08_a_hard_link_to_a_secret_is_a_secret() {
     let stage = Stage::new();
-    let (project, home) = (&stage.project, &stage.home);
+    let project = &stage.project;
     fs::hard_link(project.join(".env").as_std(), project.join("ok.txt").as_std()).unwrap();
-    fs::hard_link(home.join(".ssh/id_rsa").as_std(), project.join("key.txt").as_std()).unwrap();
+    fs::hard_link(project.join(".env").as_std(), project.join("key.txt").as_std()).unwrap();
     fs::hard_link(project.join("a.txt").as_std(), project.join("b.txt").as_std()).unwrap();
     let pins = Pins { places: Vec::new(), secrets: stage.sandbox.clone() };
     let pinned = stage.local.pinned(pins).unwrap();

@@ -36,6 +36,9 @@ pub(crate) enum ValueError {
     /// The path is not absolute.
     #[error("{0}; write it from / or ~/")]
     Path(#[from] PathError),
+    /// The text is not an entry of the home directory.
+    #[error("{0}")]
+    HomePath(String),
     /// The text is not the name of an environment variable. It is not repeated: it may be a key
     /// that was pasted by mistake.
     #[error(

@@ -22,7 +22,7 @@ use agent::{
     ServerRule,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use system::{AbsPath, LocalSystem, LoginShell, ResourceLimits, SandboxLevel, System, Within};
+use system::{AbsPath, HomeEntry, LocalSystem, LoginShell, ResourceLimits, SandboxLevel, System, Within};
 
 /// A name that no integration can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +89,10 @@ pub(crate) struct CommandOptions {
     pub(crate) network: Network,
     /// Directories outside the project that sandboxed commands may write to.
     pub(crate) writable_paths: Vec<AbsPath>,
+    /// Files and directories outside the project that sandboxed commands may read.
+    pub(crate) readable_paths: Vec<AbsPath>,
+    /// What sandboxed commands see of the home directory in addition to the usual.
+    pub(crate) home_entries: Vec<HomeEntry>,
     pub(crate) resource_limits: ResourceLimits,
     /// Files with secrets of this program that commands must not see.
     pub(crate) secret_files: Vec<AbsPath>,
@@ -309,6 +313,8 @@ impl Options {
                 sandbox: SandboxLevel::default(),
                 network: Network::Off,
                 writable_paths: Vec::new(),
+                readable_paths: Vec::new(),
+                home_entries: Vec::new(),
                 resource_limits: ResourceLimits::default(),
                 secret_files: Vec::new(),
                 keep_variables: Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::local_system;
 use crate::{
-    config, hidden_paths,
+    config,
     options::{self, HookOptions, Network, Options},
     trust,
 };
@@ -17,7 +17,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
-use system::AbsPath;
+use system::{AbsPath, HomeEntry};
 
 /// Whether each hook of a project, by name, was trusted before in this session. If such a hook
 /// changes, it denies.
@@ -107,8 +107,7 @@ fn sandbox(options: &Options) -> SandboxOptions {
     let server = options.served.as_ref().map(|served| &served.server);
     let all: Vec<_> = std::iter::once(directories).chain(server).collect();
     let own = all.iter().flat_map(|places| [places.config.clone(), places.data.clone()]);
-    let mut hidden: Vec<_> = all.iter().flat_map(|places| hidden_paths::below(&places.home)).collect();
-    hidden.extend(all.iter().map(|places| places.data.clone()));
+    let mut hidden: Vec<_> = all.iter().map(|places| places.data.clone()).collect();
     if options.user_folder().is_some() {
         hidden.extend(server.map(|server| server.config.clone()));
     }
@@ -117,11 +116,13 @@ fn sandbox(options: &Options) -> SandboxOptions {
         level: options.commands.sandbox,
         network: options.commands.network == Network::On,
         writable: options.commands.writable_paths.clone(),
+        readable: options.commands.readable_paths.clone(),
+        home: Some(directories.home.clone()),
+        home_entries: HomeEntry::usual().chain(options.commands.home_entries.iter().cloned()).collect(),
         shared: shared_temp(&directories.temp),
         temp: system::private_temp(),
         limits: options.commands.resource_limits,
         hidden,
-        sealed: options.user_folder().map(|folder| folder.all.clone()).into_iter().collect(),
         guarded: own.collect(),
     }
 }

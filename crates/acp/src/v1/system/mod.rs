@@ -379,6 +379,10 @@ impl System for AcpSystem {
         self.local.write(path, bytes).await
     }
 
+    async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {
+        self.local.create_own_directory(path).await
+    }
+
     async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         self.local.write_own(path, bytes).await
     }

@@ -58,11 +58,11 @@ fn a_root_that_leads_out_of_the_folder_is_not_writable() {
         roots: &roots,
         blocked_paths: &[],
         rules: &rules,
-        temp: &[],
+        own_files: None,
         folder,
     };
-    assert_eq!(sandbox(&bounds(Some(&folder))).writable.roots, [path("/w/a")]);
-    assert_eq!(sandbox(&bounds(None)).writable.roots, roots);
+    assert_eq!(sandbox(&bounds(Some(&folder))).view.roots, [path("/w/a")]);
+    assert_eq!(sandbox(&bounds(None)).view.roots, roots);
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
         roots: &roots,
         blocked_paths: &blocked,
         rules: &none,
-        temp: &[],
+        own_files: None,
         folder: None,
     };
     let sandbox = sandbox(&bounds);

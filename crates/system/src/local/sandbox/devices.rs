@@ -12,40 +12,51 @@ const SHARED: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Links that programs expect.
 const LINKS: [(&str, &str); 5] = [
-    ("pts/ptmx", "/dev/ptmx"),
-    ("/proc/self/fd", "/dev/fd"),
-    ("/proc/self/fd/0", "/dev/stdin"),
-    ("/proc/self/fd/1", "/dev/stdout"),
-    ("/proc/self/fd/2", "/dev/stderr"),
+    ("pts/ptmx", "ptmx"),
+    ("/proc/self/fd", "fd"),
+    ("/proc/self/fd/0", "stdin"),
+    ("/proc/self/fd/1", "stdout"),
+    ("/proc/self/fd/2", "stderr"),
 ];
 
 /// Devices and device directories that every program may write to.
 pub(super) const WRITABLE: [&str; 7] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts", "/dev/shm"];
 
-/// Mounts a private `/dev`.
-pub(super) fn private() -> Result<(), String> {
-    let mut held = Vec::with_capacity(SHARED.len());
-    for name in SHARED {
+/// The devices that are shared, opened before they are covered.
+pub(super) struct Devices(Vec<(&'static str, OwnedFd)>);
+
+/// Opens the devices.
+pub(super) fn open() -> Result<Devices, String> {
+    let open = |name: &'static str| {
         let path = format!("/dev/{name}");
-        let device: OwnedFd =
-            rustix::fs::openat(CWD, path.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-                .map_err(problem(&path))?;
-        held.push((path, device));
-    }
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let device = rustix::fs::openat(CWD, path.as_str(), flags, Mode::empty()).map_err(problem(&path))?;
+        Ok((name, device))
+    };
+    SHARED.into_iter().map(open).collect::<Result<_, String>>().map(Devices)
+}
+
+/// Mounts a private `/dev` below `root`.
+pub(super) fn mount_below(root: &str, Devices(devices): Devices) -> Result<(), String> {
+    let dev = format!("{root}/dev");
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    mount("tmpfs", "/dev", "tmpfs", flags, c"mode=0755,size=64k").map_err(problem("/dev"))?;
-    for (path, device) in held {
+    fs::create_dir(&dev).map_err(problem(&dev))?;
+    mount("tmpfs", dev.as_str(), "tmpfs", flags, c"mode=0755,size=64k").map_err(problem("/dev"))?;
+    for (name, device) in devices {
+        let path = format!("{dev}/{name}");
         fs::write(&path, "").map_err(problem(&path))?;
         let source = format!("/proc/self/fd/{}", device.as_raw_fd());
         mount_bind(source, path.as_str()).map_err(problem(&path))?;
     }
-    for directory in ["/dev/pts", "/dev/shm"] {
+    let [pts, shm] = ["pts", "shm"].map(|name| format!("{dev}/{name}"));
+    for directory in [&pts, &shm] {
         fs::create_dir(directory).map_err(problem(directory))?;
     }
-    mount("devpts", "/dev/pts", "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")
-        .map_err(problem("/dev/pts"))?;
+    mount("devpts", pts.as_str(), "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")
+        .map_err(problem(&pts))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    mount("tmpfs", "/dev/shm", "tmpfs", flags, c"mode=1777").map_err(problem("/dev/shm"))?;
-    LINKS.into_iter().try_for_each(|(target, link)| symlink(target, link).map_err(problem(link)))
+    mount("tmpfs", shm.as_str(), "tmpfs", flags, c"mode=1777").map_err(problem(&shm))?;
+    let link = |(target, name)| symlink(target, format!("{dev}/{name}")).map_err(problem(name));
+    LINKS.into_iter().try_for_each(link)
 }

@@ -85,8 +85,8 @@ const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Installs the filter for this process and everything it becomes or starts.
-pub(super) fn apply(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
-    let result = rules(sandbox, namespaces).and_then(|rules| {
+pub(super) fn apply(sandbox: &Sandbox, in_room: bool) -> Result<(), String> {
+    let result = rules(sandbox, in_room).and_then(|rules| {
         let filter = SeccompFilter::new(
             rules,
             SeccompAction::Allow,
@@ -127,7 +127,7 @@ fn known() -> Result<BpfProgram, std::num::TryFromIntError> {
     .collect()
 }
 
-fn rules(sandbox: &Sandbox, namespaces: bool) -> Result<Rules, Box<dyn std::error::Error>> {
+fn rules(sandbox: &Sandbox, in_room: bool) -> Result<Rules, Box<dyn std::error::Error>> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let new_namespace = libc::CLONE_NEWUSER as u64;
     let flag = SeccompCmpOp::MaskedEq(new_namespace);
@@ -137,7 +137,7 @@ fn rules(sandbox: &Sandbox, namespaces: bool) -> Result<Rules, Box<dyn std::erro
     // Local sockets lead to programs that act on behalf of others: the session bus, the container
     // daemon, the key agent. Connected pairs stay allowed, because they lead to no other program,
     // but not pairs of datagram sockets, which can send to other addresses.
-    let sockets = match !sandbox.network && !namespaces {
+    let sockets = match !sandbox.network && !in_room {
         true => Vec::new(),
         false => vec![SeccompRule::new(
             FAMILIES

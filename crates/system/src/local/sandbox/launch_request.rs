@@ -5,25 +5,28 @@
 //! Wire format: [`MAGIC`], the number of bytes that follow, then strings, each as its length and
 //! its bytes. All numbers are 32 bits, little-endian. Strings are `OPTION=VALUE` up to `--`; the
 //! command follows. If the command's standard input is a pipe, its descriptor follows the request,
-//! and so does, last, that of a deadline; see `descriptor.rs`.
+//! and so do those of a deadline and, last, of the room's namespaces; see `descriptor.rs`.
 
 #[cfg(any(target_os = "linux", test))]
 mod parse;
 
+#[cfg(any(target_os = "linux", test))]
+pub(super) use parse::{LaunchRequestError, read_strings, read_view_option};
+
 use super::variables::HiddenVariables;
-use crate::{AbsPath, PrivateTemp, Sandbox};
+use crate::{AbsPath, HomeView, Sandbox, View};
 use std::io::{self, Write};
 
 /// The first bytes of a request. The number changes with the wire format.
-const MAGIC: &[u8; 8] = b"tiller-3";
+const MAGIC: &[u8; 8] = b"tiller-4";
 
 /// A command and its confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::local) struct LaunchRequest {
     /// The confinement; at level `off` the command is only supervised.
     pub(in crate::local) sandbox: Sandbox,
-    /// Whether to use mount, IPC and network namespaces and a private `/dev`.
-    pub(in crate::local) namespaces: bool,
+    /// Whether the command joins a room, whose namespaces follow the request as descriptors.
+    pub(in crate::local) joins: bool,
     /// Whether to use a PID namespace.
     pub(in crate::local) processes: bool,
     /// Whether to wait for confirmation, once confined, before the command starts.
@@ -55,17 +58,7 @@ pub(in crate::local) struct LaunchCommand {
 impl LaunchRequest {
     /// Writes the request in its wire format.
     pub(in crate::local) fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        let strings = self.strings();
-        let length = |length: usize| u32::try_from(length).map_err(io::Error::other);
-        let mut body = Vec::new();
-        for string in &strings {
-            body.extend(length(string.len())?.to_le_bytes());
-            body.extend(string.as_bytes());
-        }
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(length(body.len())?.to_le_bytes());
-        bytes.extend(body);
-        to.write_all(&bytes)
+        write_strings(MAGIC, &self.strings(), to)
     }
 
     fn strings(&self) -> Vec<String> {
@@ -73,7 +66,7 @@ impl LaunchRequest {
         let mut strings = vec![format!("level={}", level.id()), format!("cwd={}", self.command.cwd)];
         for (name, on) in [
             ("network", *network),
-            ("namespaces", self.namespaces),
+            ("joins", self.joins),
             ("processes", self.processes),
             ("confirm", self.confirm),
             ("timed", self.timed),
@@ -84,22 +77,16 @@ impl LaunchRequest {
             }
         }
         let paths = [
-            ("write", &self.sandbox.writable.roots),
             ("guard", &self.sandbox.protected.guarded),
             ("hide", &self.sandbox.secret.hidden),
-            ("seal", &self.sandbox.secret.sealed),
             ("blank", &self.sandbox.secret.blanked),
-            ("shared", &self.sandbox.writable.shared),
             ("reserve", &self.sandbox.protected.reserved),
             ("pin", &self.sandbox.protected.pinned),
         ];
         for (option, paths) in paths {
             strings.extend(paths.iter().map(|path| format!("{option}={path}")));
         }
-        for PrivateTemp { at, backing } in &self.sandbox.writable.temp {
-            strings.push(format!("backing={backing}"));
-            strings.push(format!("temp={at}"));
-        }
+        strings.extend(view_strings(&self.sandbox.view));
         strings.extend(
             [
                 ("processes", limits.processes),
@@ -121,4 +108,35 @@ impl LaunchRequest {
         strings.extend(self.command.words.iter().cloned());
         strings
     }
+}
+
+/// Writes strings in the wire format, after the bytes that name it.
+pub(super) fn write_strings(magic: &[u8; 8], strings: &[String], to: &mut impl Write) -> io::Result<()> {
+    let length = |length: usize| u32::try_from(length).map_err(io::Error::other);
+    let mut body = Vec::new();
+    for string in strings {
+        body.extend(length(string.len())?.to_le_bytes());
+        body.extend(string.as_bytes());
+    }
+    let mut bytes = magic.to_vec();
+    bytes.extend(length(body.len())?.to_le_bytes());
+    bytes.extend(body);
+    to.write_all(&bytes)
+}
+
+/// Returns the options that describe a view.
+pub(super) fn view_strings(view: &View) -> Vec<String> {
+    let View { roots, readable, temp, home } = view;
+    let mut strings: Vec<_> = roots.iter().map(|path| format!("root={path}")).collect();
+    strings.extend(readable.iter().map(|path| format!("read={path}")));
+    strings.extend(temp.iter().map(|path| format!("temp={path}")));
+    if let Some(HomeView { at, files, changes, entries }) = home {
+        strings.extend([
+            format!("home={at}"),
+            format!("home-files={files}"),
+            format!("home-changes={changes}"),
+        ]);
+        strings.extend(entries.iter().map(|entry| format!("{}={}", entry.share.word(), entry.path)));
+    }
+    strings
 }

@@ -25,6 +25,7 @@ mod mounts;
 mod namespaces;
 #[cfg(target_os = "linux")]
 mod restrict;
+mod room;
 #[cfg(target_os = "linux")]
 mod rules;
 #[cfg(target_os = "linux")]
@@ -40,9 +41,10 @@ pub(super) use descriptor::send;
 pub use variables::is_ordinary_variable;
 pub(super) use {
     launch_request::{LaunchCommand, LaunchRequest},
+    room::{Room, RoomRequest, Rooms, USED},
     survey::{Survey, SurveyResult, TooMany, secret_files},
     variables::HiddenVariables,
-    worktree::git_directory,
+    worktree::{git_directory, repository_above},
 };
 
 use crate::{SandboxSupport, SystemError};
@@ -59,6 +61,10 @@ pub(super) const START: u8 = b's';
 #[cfg(target_os = "linux")]
 const INNER: &str = "inner";
 
+/// The argument that starts the launcher's stage that opens a room, appended likewise.
+#[cfg(target_os = "linux")]
+const ROOM: &str = "room";
+
 /// Runs the launcher. `words` are the arguments that start the launcher, without the program's
 /// name; `args` are those that follow them. The request is read from standard input. Must be called
 /// before the process has a second thread. Returns when the command has ended, or when an error
@@ -68,6 +74,7 @@ pub fn run_sandboxed(words: &[&str], args: impl IntoIterator<Item = String>) -> 
     use std::os::fd::AsFd;
     ExitCode::from(match args.into_iter().next().as_deref() {
         Some(INNER) => inner::run(),
+        Some(ROOM) => room::run(),
         _ => match std::io::stdin().as_fd().try_clone_to_owned() {
             Ok(control) => supervise::run(control, &inner_arguments(words)),
             Err(_) => supervise::FAILED,
@@ -96,7 +103,7 @@ pub fn run_in_terminal(words: &[&str], path: &str) -> ExitCode {
 
 /// Fails: this platform has no launcher.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn send(_: &std::os::unix::net::UnixStream, _: &std::io::PipeReader) -> std::io::Result<()> {
+pub(super) fn send(_: impl std::os::fd::AsFd, _: impl std::os::fd::AsFd) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
@@ -123,14 +130,24 @@ pub(super) fn expect_support(launcher: &[String], support: SandboxSupport) -> Re
     }
 }
 
-/// Determines by trial what can be enforced on this machine. Runs the launcher up to three times;
+/// Determines by trial what can be enforced on this machine. Runs the launcher up to four times;
 /// blocks for some milliseconds.
 #[cfg(target_os = "linux")]
 pub(super) fn probe(launcher: &[String]) -> SandboxSupport {
     let landlock_abi = rules::abi();
     let support = SandboxSupport { landlock_abi, ..SandboxSupport::default() };
+    let room = match room::open(&RoomRequest::default(), launcher) {
+        Ok(room) => Some(room),
+        Err(problem) => {
+            tracing::debug!(problem, "the room of commands cannot be opened");
+            None
+        }
+    };
     for (namespaces, processes) in [(true, true), (true, false), (false, false)] {
-        match works(launcher, namespaces, processes) {
+        if namespaces && room.is_none() {
+            continue;
+        }
+        match works(launcher, room.as_ref().filter(|_| namespaces), processes) {
             Some(true) => {
                 let (launcher, seccomp) = (true, true);
                 return SandboxSupport { namespaces, processes, launcher, seccomp, ..support };
@@ -145,15 +162,17 @@ pub(super) fn probe(launcher: &[String]) -> SandboxSupport {
 
 /// Returns whether `true` runs in a confinement; `None` if the launcher does not exit in time.
 #[cfg(target_os = "linux")]
-fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool> {
+fn works(launcher: &[String], room: Option<&Room>, processes: bool) -> Option<bool> {
     use crate::limits::{PROBE_POLL, PROBE_WAIT};
     use crate::{AbsPath, Sandbox, SandboxLevel};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
     use std::process::{Command, Stdio};
     use std::time::Instant;
     let (program, args) = launcher.split_first()?;
     let request = LaunchRequest {
         sandbox: Sandbox { level: SandboxLevel::ReadOnly, ..Sandbox::default() },
-        namespaces,
+        joins: room.is_some(),
         processes,
         confirm: false,
         timed: false,
@@ -166,15 +185,17 @@ fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool>
             piped: false,
         },
     };
+    let Ok((theirs, mut control)) = UnixStream::pair() else { return Some(false) };
     let child = Command::new(program)
         .args(args)
-        .stdin(Stdio::piped())
+        .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
     let Ok(mut child) = child else { return Some(false) };
-    let mut control = child.stdin.take();
-    let written = control.as_mut().is_some_and(|control| request.write(control).is_ok());
+    let written = request.write(&mut control).is_ok();
+    let sent = |room: &Room| room.namespaces().iter().all(|namespace| send(&control, namespace).is_ok());
+    let written = written && room.is_none_or(sent);
     let began = Instant::now();
     while began.elapsed() < PROBE_WAIT {
         if let Ok(Some(status)) = child.try_wait() {

@@ -16,7 +16,7 @@ const PID_MAX_OF_NAMESPACE: (u32, u32) = (6, 14);
 pub(super) fn restrict(request: &LaunchRequest) -> Result<(), String> {
     let request = &resolved(request);
     rustix::thread::set_no_new_privs(true).map_err(|error| format!("no-new-privileges: {error}"))?;
-    if request.namespaces {
+    if request.joins {
         mounts::build(request)?;
     }
     let cwd = request.command.cwd.as_std();
@@ -24,8 +24,8 @@ pub(super) fn restrict(request: &LaunchRequest) -> Result<(), String> {
     std::env::set_current_dir(cwd).map_err(|error| format!("{}: {error}", cwd.display()))?;
     limits(request)?;
     capabilities::drop_all()?;
-    rules::apply(&request.sandbox, request.namespaces)?;
-    filter::apply(&request.sandbox, request.namespaces)
+    rules::apply(&request.sandbox, request.joins)?;
+    filter::apply(&request.sandbox, request.joins)
 }
 
 /// Resolves the links in the paths of a request as they are now. A path that does not exist is
@@ -35,16 +35,9 @@ fn resolved(request: &LaunchRequest) -> LaunchRequest {
         let real = std::fs::canonicalize(path.as_std()).ok();
         real.and_then(|real| AbsPath::from_os(&real).ok()).unwrap_or_else(|| path.clone())
     };
-    let all = |paths: &[AbsPath]| paths.iter().map(now).collect();
     let mut sandbox = request.sandbox.clone();
-    let secret = &mut sandbox.secret;
-    let (roots, guarded) = (&mut sandbox.writable.roots, &mut sandbox.protected.guarded);
-    if secret.sealed.is_empty() {
-        *roots = all(roots);
-    }
-    // Else the links in roots are resolved, and one that came since must not be followed.
-    for paths in [guarded, &mut secret.hidden, &mut secret.sealed] {
-        *paths = all(paths);
+    for paths in [&mut sandbox.protected.guarded, &mut sandbox.secret.hidden] {
+        *paths = paths.iter().map(now).collect();
     }
     let command = LaunchCommand { cwd: now(&request.command.cwd), ..request.command.clone() };
     LaunchRequest { sandbox, command, ..request.clone() }
@@ -61,7 +54,7 @@ fn limits(request: &LaunchRequest) -> Result<(), String> {
     ];
     // Counted per user of the namespace. Without a namespace, the limit would count the user's
     // other processes.
-    if request.namespaces {
+    if request.joins {
         limits.push((Resource::Nproc, processes));
     }
     for (resource, most) in limits {

@@ -1,7 +1,8 @@
 //! The Landlock rules for file system access.
 
 use super::devices;
-use crate::{AbsPath, Sandbox, SandboxLevel};
+use crate::view::SYSTEM_DIRECTORIES;
+use crate::{HomeShare, Sandbox, SandboxLevel, TEMP_PLACE, View};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
@@ -30,8 +31,8 @@ pub(super) fn abi() -> u32 {
 }
 
 /// Restricts this process and everything it becomes or starts.
-pub(super) fn apply(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
-    let status = build(sandbox, namespaces).and_then(|rules| Ok(rules.restrict_self()?));
+pub(super) fn apply(sandbox: &Sandbox, in_room: bool) -> Result<(), String> {
+    let status = build(sandbox, in_room).and_then(|rules| Ok(rules.restrict_self()?));
     match status {
         Ok(status) if status.ruleset == RulesetStatus::NotEnforced => {
             Err("Landlock is not enforced".to_owned())
@@ -41,75 +42,57 @@ pub(super) fn apply(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
     }
 }
 
-fn build(sandbox: &Sandbox, namespaces: bool) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
+fn build(sandbox: &Sandbox, in_room: bool) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(NEEDED))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(WANTED))?
         .scope(Scope::from_all(WANTED))?;
-    if !sandbox.network && !namespaces {
+    if !sandbox.network && !in_room {
         rules = rules.handle_access(AccessNet::from_all(WANTED))?;
     }
     let mut rules = rules.create()?;
-    // Directories may be listed everywhere; files may be read only where nothing is hidden.
-    rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into())?;
-    rules = match namespaces {
-        // Hidden paths are covered by empty mounts.
+    rules = match in_room {
+        // The room contains nothing else.
         true => allow(rules, Path::new("/"), AccessFs::from_read(WANTED))?,
-        false => {
-            let hidden = [&*sandbox.secret.hidden, &*sandbox.secret.sealed].concat();
-            readable(rules, &AbsPath::new("/")?, &hidden)?
-        }
+        false => readable(rules, &sandbox.view)?,
     };
-    let is_sealed = |root: &&AbsPath| sandbox.secret.sealed.iter().any(|sealed| root.starts_with(sealed));
-    for root in sandbox.writable.roots.iter().filter(is_sealed) {
-        rules = allow(rules, root.as_std(), AccessFs::from_read(WANTED))?;
-    }
     for device in devices::WRITABLE {
         // Without a private `/dev`, terminals and shared memory belong to other programs.
-        if !namespaces && ["/dev/pts", "/dev/shm"].contains(&device) {
+        if !in_room && ["/dev/pts", "/dev/shm"].contains(&device) {
             continue;
         }
         rules = allow(rules, Path::new(device), AccessFs::from_all(WANTED))?;
     }
     if sandbox.level == SandboxLevel::WorkspaceWrite {
-        for root in &sandbox.writable.roots {
-            if sandbox.secret.hidden.iter().any(|hidden| hidden.starts_with(root)) && !namespaces {
-                // A right on a directory applies to everything below it, so the hidden files would
-                // be readable again.
-                return Err(format!("{root} holds files that must stay hidden").into());
-            }
-            rules = allow(rules, root.as_std(), AccessFs::from_all(WANTED))?;
+        let View { temp, home, .. } = &sandbox.view;
+        let own = home.iter().filter(|_| in_room).map(|home| &home.at).chain(temp);
+        for path in sandbox.view.writable().chain(own) {
+            rules = allow(rules, path.as_std(), AccessFs::from_all(WANTED))?;
         }
+        rules = allow(rules, Path::new(TEMP_PLACE), AccessFs::from_all(WANTED))?;
     }
     Ok(rules)
 }
 
-/// Allows reading and executing everything below a directory except hidden paths. Links are
-/// skipped: their targets have their own rules.
-fn readable(
-    mut rules: RulesetCreated,
-    directory: &AbsPath,
-    hidden: &[AbsPath],
-) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
+/// Allows reading and executing what the view names. Directories may be listed everywhere.
+fn readable(mut rules: RulesetCreated, view: &View) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
+    rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into())?;
     let rights = AccessFs::from_read(WANTED);
-    if !hidden.iter().any(|path| path.starts_with(directory)) {
-        return allow(rules, directory.as_std(), rights);
+    for path in SYSTEM_DIRECTORIES.iter().chain(&["/dev", "/proc", "/run/systemd/resolve", TEMP_PLACE]) {
+        rules = allow(rules, Path::new(path), rights)?;
     }
-    for entry in std::fs::read_dir(directory.as_std()).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let path = directory.join(name);
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_symlink() || hidden.contains(&path) {
-            continue;
+    for path in
+        view.roots.iter().filter(|root| !view.is_too_wide(root)).chain(&view.readable).chain(&view.temp)
+    {
+        rules = allow(rules, path.as_std(), rights)?;
+    }
+    if let Some(home) = &view.home {
+        // Copies need a room, and the file itself may hold secrets.
+        for entry in home.entries.iter().filter(|entry| entry.share != HomeShare::Copied) {
+            rules = allow(rules, home.at.join(&entry.path).as_std(), rights)?;
         }
-        rules = if kind.is_dir() {
-            readable(rules, &path, hidden)?
-        } else {
-            allow(rules, path.as_std(), rights)?
-        };
     }
     Ok(rules)
 }

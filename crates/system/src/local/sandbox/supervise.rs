@@ -7,7 +7,7 @@
 
 use super::{
     START, TERM, descriptor, git_cleanup::GitDirectoriesBefore, launch_request::LaunchRequest, namespaces,
-    variables::HiddenVariables, watch::Watch,
+    room, variables::HiddenVariables, watch::Watch,
 };
 use crate::SandboxLevel;
 use crate::limits::DEADLINE_STEP;
@@ -47,6 +47,10 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         Ok(memory) => memory.map(Watched::new),
         Err(error) => return failed(&format!("the deadline was not received: {error}")),
     };
+    let room = match request.joins.then(|| room::receive(&control)).transpose() {
+        Ok(room) => room.unwrap_or_default(),
+        Err(error) => return failed(&format!("the room was not received: {error}")),
+    };
     if let Err(error) = set_child_subreaper(Some(getpid())) {
         return failed(&format!("becoming the parent of orphaned processes: {error}"));
     }
@@ -56,7 +60,7 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         Ok(watch) => watch,
         Err(problem) => return failed(&problem),
     };
-    let (child, inner) = match start(&request, inner_arguments, input) {
+    let (child, inner) = match start(&request, &room, inner_arguments, input) {
         Ok(started) => started,
         Err(problem) => return failed(&problem),
     };
@@ -113,7 +117,7 @@ fn failed(problem: &str) -> u8 {
 
 /// Returns the directories in which a new git directory would take effect.
 fn roots(request: &LaunchRequest) -> impl Iterator<Item = PathBuf> {
-    request.sandbox.projects().map(|root| root.as_std().to_owned())
+    request.sandbox.view.writable().map(|root| root.as_std().to_owned())
 }
 
 /// The exit status of the command.
@@ -125,11 +129,12 @@ enum End {
 /// Starts the inner stage, which waits for a byte before it becomes the command.
 fn start(
     request: &LaunchRequest,
+    room: &[OwnedFd],
     inner_arguments: &[String],
     input: Option<OwnedFd>,
 ) -> Result<(Pid, UnixStream), String> {
-    if request.namespaces {
-        namespaces::enter(request)?;
+    if request.joins {
+        namespaces::join(room, request.processes)?;
     }
     let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
     let mut inner = Command::new("/proc/self/exe");

@@ -9,8 +9,6 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// How many levels below a hidden directory are searched for files.
-const HIDDEN_DEPTH: usize = 2;
 /// How deep submodules are searched for; their names may contain slashes.
 const MODULE_DEPTH: usize = 6;
 /// The files of a git directory that control what git executes.
@@ -59,9 +57,9 @@ struct Scope {
 
 impl Scope {
     fn of(sandbox: &Sandbox) -> Self {
-        let Sandbox { writable, protected, secret, .. } = sandbox.clone();
+        let Sandbox { view, protected, secret, .. } = sandbox.clone();
         Self {
-            roots: writable.roots,
+            roots: view.roots,
             nested: protected.nested,
             patterns: secret.patterns,
             exceptions: secret.exceptions,
@@ -83,7 +81,7 @@ struct Listing {
 }
 
 impl Survey {
-    /// Scans the writable directories of a sandbox, except hidden and shared temporary ones.
+    /// Scans the writable directories of a sandbox, except hidden ones.
     pub(in crate::local) fn scan(&self, sandbox: &Sandbox) -> Result<SurveyResult, TooMany> {
         self.scan_at_most(sandbox, SANDBOX_SURVEY_ENTRIES)
     }
@@ -98,7 +96,7 @@ impl Survey {
         let mut kept = HashMap::new();
         let mut left = limit;
         let (git_directories, projects): (Vec<_>, Vec<_>) =
-            sandbox.projects().cloned().partition(is_git_directory);
+            sandbox.view.writable().cloned().partition(is_git_directory);
         git_directories.iter().for_each(|root| add_git_directory(root, &mut found));
         let mut directories: Vec<(AbsPath, bool)> = projects.into_iter().map(|root| (root, false)).collect();
         while let Some((path, in_packages)) = directories.pop() {
@@ -127,14 +125,14 @@ impl Survey {
             found.guarded.extend(listing.nested.iter().map(|name| path.join(name)));
             kept.insert(path, listing);
         }
-        add_hard_links(sandbox, &mut found, &kept);
+        add_hard_links(&mut found, &kept);
         all.push_front((scope, kept));
         all.truncate(SANDBOX_SURVEYS);
         Ok(found)
     }
 }
 
-/// Returns the secret and hidden files by device and inode.
+/// Returns the secret files by device and inode.
 pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> Result<HashSet<(u64, u64)>, TooMany> {
     secret_files_at_most(sandbox, SANDBOX_SURVEY_ENTRIES)
 }
@@ -143,7 +141,7 @@ pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> Result<HashSet<(u64, 
 fn secret_files_at_most(sandbox: &Sandbox, limit: usize) -> Result<HashSet<(u64, u64)>, TooMany> {
     let found = Survey::default().scan_at_most(sandbox, limit)?;
     let secrets = found.secrets.iter().filter_map(|path| identity(path).map(|(id, _)| id));
-    Ok(hidden_hard_links(sandbox).chain(secrets).collect())
+    Ok(secrets.collect())
 }
 
 /// Returns the change time for use as a cache key, or a value that never matches if the change is
@@ -169,7 +167,8 @@ fn has_name(path: &AbsPath, name: &str) -> bool {
 /// Returns whether a writable directory is itself a git directory, that of a worktree or a
 /// submodule.
 fn is_git_directory(root: &AbsPath) -> bool {
-    ["HEAD", "objects", "config"].iter().all(|name| root.join(name).as_std().exists())
+    root.file_name().is_some_and(is_git_name)
+        || ["HEAD", "objects", "config"].iter().all(|name| root.join(name).as_std().exists())
 }
 
 fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: bool) -> Listing {
@@ -228,10 +227,10 @@ fn add_git_directory(path: &AbsPath, found: &mut SurveyResult) {
     }
 }
 
-/// Adds the hard links of secret and hidden files.
-fn add_hard_links(sandbox: &Sandbox, found: &mut SurveyResult, cache: &HashMap<AbsPath, Listing>) {
+/// Adds the hard links of secret files.
+fn add_hard_links(found: &mut SurveyResult, cache: &HashMap<AbsPath, Listing>) {
     let shared = |path: &AbsPath| identity(path).filter(|(_, names)| *names > 1).map(|(id, _)| id);
-    let ids: HashSet<_> = found.secrets.iter().filter_map(shared).chain(hidden_hard_links(sandbox)).collect();
+    let ids: HashSet<_> = found.secrets.iter().filter_map(shared).collect();
     if !ids.is_empty() {
         let below = |(directory, held): (&AbsPath, &Listing)| {
             held.files.iter().map(|name| directory.join(name)).collect::<Vec<_>>()
@@ -239,25 +238,6 @@ fn add_hard_links(sandbox: &Sandbox, found: &mut SurveyResult, cache: &HashMap<A
         let others = cache.iter().flat_map(below);
         found.secrets.extend(others.filter(|path| shared(path).is_some_and(|id| ids.contains(&id))));
     }
-}
-
-/// Returns the hidden files that have several hard links.
-fn hidden_hard_links(sandbox: &Sandbox) -> impl Iterator<Item = (u64, u64)> {
-    let mut files: Vec<_> =
-        sandbox.secret.hidden.iter().filter(|path| path.as_std().is_file()).cloned().collect();
-    let mut directories: Vec<_> = sandbox.secret.hidden.iter().map(|path| (path.clone(), 0)).collect();
-    while let Some((directory, depth)) = directories.pop() {
-        for entry in std::fs::read_dir(directory.as_std()).into_iter().flatten().flatten() {
-            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
-            let Some(name) = name.to_str() else { continue };
-            if kind.is_dir() && depth < HIDDEN_DEPTH {
-                directories.push((directory.join(name), depth + 1));
-            } else if kind.is_file() {
-                files.push(directory.join(name));
-            }
-        }
-    }
-    files.into_iter().filter_map(|path| identity(&path)).filter(|(_, names)| *names > 1).map(|(id, _)| id)
 }
 
 /// Returns a file's device and inode, and its number of hard links.
@@ -269,11 +249,11 @@ fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ProtectedPaths, SecretPaths, WritablePaths};
+    use crate::{ProtectedPaths, SecretPaths, View};
     use std::fs;
 
-    fn below(top: &AbsPath) -> WritablePaths {
-        WritablePaths { roots: vec![top.clone()], ..WritablePaths::default() }
+    fn below(top: &AbsPath) -> View {
+        View { roots: vec![top.clone()], ..View::default() }
     }
 
     #[test]
@@ -287,7 +267,7 @@ mod tests {
         }
         let nested = [".vscode", ".cargo/config.toml"].map(str::to_owned).to_vec();
         let sandbox = Sandbox {
-            writable: below(&top),
+            view: below(&top),
             protected: ProtectedPaths { nested, ..ProtectedPaths::default() },
             ..Sandbox::default()
         };
@@ -306,7 +286,7 @@ mod tests {
         }
         let patterns = vec!["*plan.txt".to_owned()];
         let sandbox = Sandbox {
-            writable: below(&top),
+            view: below(&top),
             secret: SecretPaths { patterns, ..SecretPaths::default() },
             ..Sandbox::default()
         };
@@ -324,7 +304,7 @@ mod tests {
         fs::write(secret.as_std(), "x").unwrap();
         // Backdated below, so that the contents are cached.
         let mut survey = Survey::default();
-        let open = Sandbox { writable: below(&top), ..Sandbox::default() };
+        let open = Sandbox { view: below(&top), ..Sandbox::default() };
         let mut strict = open.clone();
         strict.secret.patterns.push("*plan.txt".to_owned());
         assert_eq!(survey.scan(&open).unwrap().secrets, Vec::new());

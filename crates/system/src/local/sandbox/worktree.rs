@@ -2,7 +2,7 @@
 //! submodule. Commands may write there, because git does; the files that control what git executes
 //! are guarded as in the project itself.
 
-use crate::AbsPath;
+use crate::{AbsPath, View};
 use std::fs;
 
 /// The maximum size of a file that contains the path of a git directory, in bytes.
@@ -22,6 +22,19 @@ pub(in crate::local) fn git_directory(root: &AbsPath) -> Option<AbsPath> {
     let config = read(&git.join("config"))?;
     let work = config.lines().find_map(|line| line.trim().strip_prefix("worktree = ").map(str::to_owned))?;
     same(git.join(work)).then_some(git)
+}
+
+/// Returns the root of the repository around a directory that is not a repository. One that is too
+/// wide for a project, such as a home directory under version control, does not count.
+pub(in crate::local) fn repository_above(view: &View, root: &AbsPath) -> Option<AbsPath> {
+    if view.is_too_wide(root) || fs::symlink_metadata(root.join(".git").as_std()).is_ok() {
+        return None;
+    }
+    let mut above = std::iter::successors(root.parent(), AbsPath::parent);
+    let is_repository = |path: &AbsPath| path.join(".git/HEAD").as_std().is_file();
+    let found = above.find(|path| view.is_too_wide(path) || is_repository(path))?;
+    let is_link = fs::symlink_metadata(found.join(".git").as_std()).is_ok_and(|found| found.is_symlink());
+    (!view.is_too_wide(&found) && !is_link).then_some(found)
 }
 
 fn read(path: &AbsPath) -> Option<String> {

@@ -66,6 +66,8 @@ pub(crate) enum Item {
     PathPattern,
     /// A path that begins with `/` or `~/`.
     Path,
+    /// A word, and a path that begins with `~/`.
+    HomePath,
     /// A permission rule.
     Rule,
     /// The name of an environment variable.

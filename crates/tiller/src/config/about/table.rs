@@ -323,6 +323,22 @@ const OWN: &[About] = &[
                cache. Layers add up.",
     },
     About {
+        name: "sandbox.readable_paths",
+        takes: Takes::List(Item::Path),
+        default: DefaultValue::EmptyList,
+        text: "Files and directories outside the project that sandboxed commands may read, such as a \
+               data set. Layers add up.",
+    },
+    About {
+        name: "sandbox.home_paths",
+        takes: Takes::List(Item::HomePath),
+        default: DefaultValue::EmptyList,
+        text: "What sandboxed commands see of the home directory in addition to toolchains and caches: \
+               `ro`, `cow` (changes stay in the project's copy), `cache` (as `cow`, empty where that is \
+               not possible) or `copy` (a configuration file without its secrets), and a path: \
+               `\"ro ~/.kube/config\"`. Layers add up.",
+    },
+    About {
         name: "sandbox.max_processes",
         takes: Takes::Count,
         default: DefaultValue::Number(4_096),

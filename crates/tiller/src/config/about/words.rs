@@ -26,6 +26,7 @@ impl Takes {
             Self::List(Item::PathPattern) => "a list of path patterns".to_owned(),
             Self::List(Item::Path) => "a list of paths that begin with `/` or `~/`".to_owned(),
             Self::List(Item::Rule) => "a list of rules: `TOOL` or `TOOL(PATTERN)`".to_owned(),
+            Self::List(Item::HomePath) => "a list of entries such as `ro ~/.kube/config`".to_owned(),
             Self::List(Item::Variable) => "a list of names of environment variables".to_owned(),
             Self::List(Item::Url) => "a list of URLs".to_owned(),
             Self::List(Item::Host) => "a list of hosts, without scheme and port".to_owned(),

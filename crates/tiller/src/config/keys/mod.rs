@@ -13,7 +13,7 @@ use ::mcp::{Offered, server_name};
 use ::providers::Wire;
 use agent::{Answer, CallsAsText, HookEvent, ToolProfile, check_tool_name, check_tool_pattern};
 use std::time::Duration;
-use system::SandboxLevel;
+use system::{HomeEntry, SandboxLevel};
 
 const MODEL: &str = "a project must not choose where your code is sent";
 const PROMPT: &str = "a project must not add to the system prompt";
@@ -339,6 +339,21 @@ const OWN: &[Key] = &[
         name: "sandbox.writable_paths",
         in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.commands.writable_paths.extend(v.paths(&o.directories.home)?)),
+    },
+    Key {
+        name: "sandbox.readable_paths",
+        in_project: InProject::WhenTrusted(PATHS),
+        set: |o, _, v| Ok(o.commands.readable_paths.extend(v.paths(&o.directories.home)?)),
+    },
+    Key {
+        name: "sandbox.home_paths",
+        in_project: InProject::WhenTrusted(PATHS),
+        set: |o, _, v| {
+            let entries = v.texts()?.into_iter().map(|text| HomeEntry::parse(&text));
+            Ok(o.commands
+                .home_entries
+                .extend(entries.collect::<Result<Vec<_>, _>>().map_err(ValueError::HomePath)?))
+        },
     },
     Key {
         name: "sandbox.max_processes",

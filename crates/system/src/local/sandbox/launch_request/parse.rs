@@ -1,7 +1,7 @@
 //! The launcher's side: reads a request. An incomplete request runs nothing.
 
 use super::{HiddenVariables, LaunchCommand, LaunchRequest, MAGIC};
-use crate::{AbsPath, PathError, PrivateTemp, Sandbox, SandboxLevel};
+use crate::{AbsPath, HomeEntry, HomeShare, HomeView, PathError, Sandbox, SandboxLevel, View};
 use std::io::{self, Read};
 
 /// The maximum size of all strings in bytes.
@@ -25,35 +25,13 @@ pub(in crate::local::sandbox) enum LaunchRequestError {
 impl LaunchRequest {
     /// Reads exactly one order, and no bytes after it.
     pub(in crate::local::sandbox) fn read(from: &mut impl Read) -> Result<Self, LaunchRequestError> {
-        let mut magic = [0; MAGIC.len()];
-        from.read_exact(&mut magic)?;
-        if magic != *MAGIC {
-            return Err(LaunchRequestError::Version);
-        }
-        let length = number(from)?;
-        if length > MOST_BYTES {
-            return Err(LaunchRequestError::Version);
-        }
-        let mut body = Vec::new();
-        from.by_ref().take(u64::from(length)).read_to_end(&mut body)?;
-        if body.len() != length as usize {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-        }
-        let mut rest = body.as_slice();
-        let mut strings = Vec::new();
-        while !rest.is_empty() {
-            let length = number(&mut rest)? as usize;
-            let (string, behind) = rest.split_at_checked(length).ok_or(LaunchRequestError::Version)?;
-            strings.push(String::from_utf8(string.to_vec()).map_err(|_| LaunchRequestError::Version)?);
-            rest = behind;
-        }
-        Self::of(strings)
+        Self::of(read_strings(MAGIC, from)?)
     }
 
     fn of(strings: Vec<String>) -> Result<Self, LaunchRequestError> {
         let mut request = Self {
             sandbox: Sandbox { level: SandboxLevel::ReadOnly, ..Sandbox::default() },
-            namespaces: false,
+            joins: false,
             processes: false,
             confirm: false,
             timed: false,
@@ -66,7 +44,6 @@ impl LaunchRequest {
                 piped: false,
             },
         };
-        let mut backing = None;
         let mut has_cwd = false;
         let mut strings = strings.into_iter();
         for string in strings.by_ref().take_while(|string| string != "--") {
@@ -80,7 +57,7 @@ impl LaunchRequest {
                 "cwd" => (request.command.cwd, has_cwd) = (path()?, true),
                 "on" => match value {
                     "network" => sandbox.network = true,
-                    "namespaces" => request.namespaces = true,
+                    "joins" => request.joins = true,
                     "processes" => request.processes = true,
                     "confirm" => request.confirm = true,
                     "timed" => request.timed = true,
@@ -91,19 +68,11 @@ impl LaunchRequest {
                     }
                     _ => return Err(unknown()),
                 },
-                "write" => sandbox.writable.roots.push(path()?),
                 "guard" => sandbox.protected.guarded.push(path()?),
                 "hide" => sandbox.secret.hidden.push(path()?),
-                "seal" => sandbox.secret.sealed.push(path()?),
                 "blank" => sandbox.secret.blanked.push(path()?),
                 "pin" => sandbox.protected.pinned.push(path()?),
                 "reserve" => sandbox.protected.reserved.push(path()?),
-                "shared" => sandbox.writable.shared.push(path()?),
-                "backing" => backing = Some(path()?),
-                "temp" => {
-                    let backing = backing.take().ok_or_else(unknown)?;
-                    sandbox.writable.temp.push(PrivateTemp { at: path()?, backing });
-                }
                 "most-processes" => sandbox.limits.processes = most()?,
                 "most-memory" => sandbox.limits.memory_bytes = most()?,
                 "most-file" => sandbox.limits.file_bytes = most()?,
@@ -123,7 +92,7 @@ impl LaunchRequest {
                     request.command.hidden_variables.as_mut().ok_or_else(unknown)?.keep.push(value.to_owned())
                 }
                 "input" => request.command.input = Some(value.to_owned()),
-                _ => return Err(unknown()),
+                _ => read_view_option(&mut sandbox.view, option, value)?,
             }
         }
         request.command.words = strings.collect();
@@ -132,6 +101,64 @@ impl LaunchRequest {
             false => Ok(request),
         }
     }
+}
+
+/// Reads exactly the strings of one request, and no bytes after them.
+pub(in crate::local::sandbox) fn read_strings(
+    magic: &[u8; 8],
+    from: &mut impl Read,
+) -> Result<Vec<String>, LaunchRequestError> {
+    let mut found = [0; 8];
+    from.read_exact(&mut found)?;
+    if found != *magic {
+        return Err(LaunchRequestError::Version);
+    }
+    let length = number(from)?;
+    if length > MOST_BYTES {
+        return Err(LaunchRequestError::Version);
+    }
+    let mut body = Vec::new();
+    from.by_ref().take(u64::from(length)).read_to_end(&mut body)?;
+    if body.len() != length as usize {
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+    }
+    let mut rest = body.as_slice();
+    let mut strings = Vec::new();
+    while !rest.is_empty() {
+        let length = number(&mut rest)? as usize;
+        let (string, behind) = rest.split_at_checked(length).ok_or(LaunchRequestError::Version)?;
+        strings.push(String::from_utf8(string.to_vec()).map_err(|_| LaunchRequestError::Version)?);
+        rest = behind;
+    }
+    Ok(strings)
+}
+
+/// Reads an option that describes a view.
+pub(in crate::local::sandbox) fn read_view_option(
+    view: &mut View,
+    option: &str,
+    value: &str,
+) -> Result<(), LaunchRequestError> {
+    let unknown = || LaunchRequestError::Unknown(format!("{option}={value}"));
+    let path = || AbsPath::new(value);
+    match option {
+        "root" => view.roots.push(path()?),
+        "read" => view.readable.push(path()?),
+        "temp" => view.temp = Some(path()?),
+        "home" => {
+            let at = path()?;
+            view.home = Some(HomeView { files: at.clone(), changes: at.clone(), at, entries: Vec::new() });
+        }
+        "home-files" => view.home.as_mut().ok_or_else(unknown)?.files = path()?,
+        "home-changes" => view.home.as_mut().ok_or_else(unknown)?.changes = path()?,
+        word => {
+            let share = HomeShare::WORDS.iter().find(|(known, _)| *known == word);
+            let (_, share) = *share.ok_or_else(unknown)?;
+            let entry = HomeEntry { share, path: value.to_owned() };
+            view.home.as_mut().ok_or_else(unknown)?.entries.push(entry);
+        }
+    }
+    Ok(())
 }
 
 fn number(from: &mut impl Read) -> io::Result<u32> {
@@ -143,7 +170,7 @@ fn number(from: &mut impl Read) -> io::Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ProtectedPaths, SecretPaths, WritablePaths};
+    use crate::{ProtectedPaths, SecretPaths};
 
     fn request() -> LaunchRequest {
         let path = |text: &str| AbsPath::new(text).unwrap();
@@ -151,10 +178,16 @@ mod tests {
             sandbox: Sandbox {
                 level: SandboxLevel::WorkspaceWrite,
                 network: true,
-                writable: WritablePaths {
+                view: View {
                     roots: vec![path("/w"), path("/a b=c")],
-                    shared: vec![path("/tmp")],
-                    temp: vec![PrivateTemp { at: path("/tmp"), backing: path("/var/tmp/x") }],
+                    readable: vec![path("/r")],
+                    temp: Some(path("/var/tmp/x")),
+                    home: Some(HomeView {
+                        at: path("/home/me"),
+                        files: path("/var/tmp/h"),
+                        changes: path("/var/tmp/c"),
+                        entries: HomeEntry::usual().collect(),
+                    }),
                 },
                 protected: ProtectedPaths {
                     guarded: vec![path("/w/.git/hooks")],
@@ -163,13 +196,12 @@ mod tests {
                 },
                 secret: SecretPaths {
                     hidden: vec![path("/home/me/.ssh")],
-                    sealed: vec![path("/srv/users")],
                     blanked: vec![path("/w/.env")],
                     ..SecretPaths::default()
                 },
                 ..Sandbox::default()
             },
-            namespaces: true,
+            joins: true,
             processes: false,
             confirm: true,
             timed: true,
@@ -209,7 +241,7 @@ mod tests {
             &["level=none", "cwd=/", "--", "sh"][..],
             &["writ=/", "cwd=/", "--", "sh"],
             &["level", "cwd=/", "--", "sh"],
-            &["temp=/tmp", "cwd=/", "--", "sh"],
+            &["cow=.npm", "cwd=/", "--", "sh"],
             &["level=read-only", "--", "sh"],
             &["cwd=/", "--"],
             &["cwd=relative", "--", "sh"],

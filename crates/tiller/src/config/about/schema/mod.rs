@@ -109,6 +109,7 @@ fn of_item(item: Item) -> Value {
         | Item::ToolPattern
         | Item::PathPattern
         | Item::Rule
+        | Item::HomePath
         | Item::Variable
         | Item::Argument
         | Item::Key => text("\\S"),

@@ -1,0 +1,164 @@
+//! The room of a session: the files that exist for its commands, its home directory and its
+//! network.
+
+use crate::sandbox::Stage;
+use std::fs;
+use std::os::unix::fs::symlink;
+use system::{AbsPath, HomeEntry, HomeView, SandboxLevel};
+use tempfile::TempDir;
+
+/// A stage with a home directory, whose own files are below the returned directory.
+fn stage() -> (Stage, TempDir) {
+    let mut stage = Stage::new();
+    let dir = tempfile::Builder::new().prefix("tiller-test-room").tempdir_in("/var/tmp").unwrap();
+    let own = AbsPath::from_os(dir.path()).unwrap();
+    stage.sandbox.view.readable.clear();
+    stage.sandbox.view.temp = Some(own.join("session/tmp"));
+    stage.sandbox.view.home = Some(HomeView {
+        at: stage.home.clone(),
+        files: own.join("session/home"),
+        changes: own.join("caches/project"),
+        entries: HomeEntry::usual().collect(),
+    });
+    for (path, text) in [
+        (".cargo/bin/tool", "#!/bin/sh\necho ran\n"),
+        (".cargo/credentials.toml", "CANARY"),
+        (".npm/cached", "cached"),
+        (".config/gh/hosts.yml", "CANARY"),
+        (".bash_history", "CANARY"),
+        (".npmrc", "registry=https://r/\n//r/:_authToken=CANARY\n"),
+        ("stow/gitconfig", "[user]\n\tname = A\n[credential]\n\thelper = CANARY\n"),
+        ("notes.txt", "notes"),
+    ] {
+        let path = stage.home.join(path);
+        fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
+        fs::write(path.as_std(), text).unwrap();
+    }
+    symlink("stow/gitconfig", stage.home.join(".gitconfig").as_std()).unwrap();
+    (stage, dir)
+}
+
+async fn holds(stage: &Stage) -> bool {
+    let support = stage.support().await;
+    assert!(support.holds() || !support.namespaces, "a room needs namespaces; there are none here");
+    support.holds()
+}
+
+#[tokio::test]
+async fn only_named_files_of_the_home_exist() {
+    let (stage, _own) = stage();
+    if !holds(&stage).await {
+        return;
+    }
+    let (output, _) =
+        stage.run("cd $HOME && find . -type f | sort; grep -r CANARY . ; cat .gitconfig").await.unwrap();
+    let expected = "./.cargo/bin/tool\n./.gitconfig\n./.npm/cached\n./.npmrc\n[user]\n\tname = A\n";
+    assert_eq!(output, expected);
+    stage.check("sh $HOME/.cargo/bin/tool | grep ran && grep -q registry $HOME/.npmrc", true).await;
+    stage.check("ls / | grep -E '^(mnt|media|srv|boot|root|work)$'", false).await;
+    stage.check("ls -A /run | grep -v -E '^(current-system|systemd|wrappers)$'", false).await;
+}
+
+#[tokio::test]
+async fn changes_of_the_home_stay_with_the_project() {
+    let (stage, _own) = stage();
+    if !holds(&stage).await {
+        return;
+    }
+    stage
+        .check(
+            "cd $HOME && echo new > .npm/new && rm .npm/cached && echo x > .profile && mkdir .config",
+            true,
+        )
+        .await;
+    stage.check("cd $HOME && HOME=$HOME git config --global user.email a@b || ! command -v git", true).await;
+    stage.check("cd $HOME && test -e .npm/new && test ! -e .npm/cached && grep x .profile", true).await;
+    assert!(!stage.home.join(".npm/new").as_std().exists());
+    assert!(!stage.home.join(".profile").as_std().exists());
+    assert_eq!(fs::read_to_string(stage.home.join(".npm/cached").as_std()).unwrap(), "cached");
+    assert!(!fs::read_to_string(stage.home.join(".gitconfig").as_std()).unwrap().contains("a@b"));
+    // A tool that replaces the home by a link does not lead the next room elsewhere.
+    stage.check("cd $HOME && rm -rf .config && ln -s /etc .config", true).await;
+}
+
+#[tokio::test]
+async fn commands_of_a_session_share_loopback_and_temp() {
+    let (stage, _own) = stage();
+    let python = stage.run("python3 --version").await.is_some_and(|(_, status)| status.success());
+    if !holds(&stage).await || !python {
+        return;
+    }
+    let serve = "import socket; s = socket.create_server(('127.0.0.1', 18763)); open('/tmp/up', 'w').close(); s.accept()[0].sendall(b'served')";
+    let ask = "import socket; print(socket.create_connection(('127.0.0.1', 18763)).recv(9).decode())";
+    let serving = format!("python3 -c \"{serve}\"");
+    let asking = format!("while [ ! -e /tmp/up ]; do sleep 0.02; done; python3 -c \"{ask}\"");
+    let (served, asked) = futures(stage.run(&serving), stage.run(&asking)).await;
+    assert!(served.unwrap().1.success());
+    assert_eq!(asked.unwrap().0, "served\n");
+}
+
+async fn futures<A, B>(one: impl Future<Output = A>, two: impl Future<Output = B>) -> (A, B) {
+    tokio::join!(one, two)
+}
+
+#[tokio::test]
+async fn a_home_as_project_is_read_only() {
+    let (mut stage, _own) = stage();
+    stage.sandbox.view.roots = vec![stage.home.clone()];
+    stage.project = stage.home.clone();
+    if !holds(&stage).await {
+        return;
+    }
+    stage.check("grep notes notes.txt", true).await;
+    stage.check("echo x > notes.txt", false).await;
+    stage.check("grep CANARY .bash_history", false).await;
+    assert_eq!(fs::read_to_string(stage.home.join("notes.txt").as_std()).unwrap(), "notes");
+}
+
+#[tokio::test]
+async fn a_folder_of_a_repository_uses_its_git_directory() {
+    let (mut stage, _own) = stage();
+    let folder = stage.project.join("packages/foo");
+    fs::create_dir_all(folder.as_std()).unwrap();
+    fs::create_dir_all(stage.project.join("other").as_std()).unwrap();
+    for (path, text) in
+        [(".git/HEAD", "ref: refs/heads/main\n"), (".git/config", "[core]\n"), ("other/a", "a")]
+    {
+        fs::write(stage.project.join(path).as_std(), text).unwrap();
+    }
+    stage.sandbox.view.roots = vec![folder.clone()];
+    stage.project = folder;
+    if !holds(&stage).await {
+        return;
+    }
+    stage.check("cat ../../other/a && echo x > b && echo x > ../../.git/index", true).await;
+    for line in ["echo x > ../../other/a", "echo x >> ../../.git/config", "echo x > ../../new"] {
+        stage.check(line, false).await;
+    }
+}
+
+#[tokio::test]
+async fn a_link_in_place_of_a_mount_point_is_moved_aside() {
+    let (mut stage, own) = stage();
+    let files = AbsPath::from_os(own.path()).unwrap().join("session/home");
+    system::create_private_directory(&files).unwrap();
+    symlink(stage.project.join(".git").as_std(), files.join("work").as_std()).unwrap();
+    let inside = stage.home.join("work/project");
+    fs::create_dir_all(inside.as_std()).unwrap();
+    stage.sandbox.view.roots.push(inside.clone());
+    if !holds(&stage).await {
+        return;
+    }
+    stage.check(&format!("echo x > {inside}/made"), true).await;
+    assert!(inside.join("made").as_std().exists());
+    assert!(!stage.project.join(".git/project").as_std().exists());
+}
+
+#[tokio::test]
+async fn a_read_only_room_has_no_writable_place() {
+    let (mut stage, _own) = stage();
+    stage.sandbox.level = SandboxLevel::ReadOnly;
+    for line in ["echo x > $HOME/x", "echo x > /tmp/x", "echo x > new", "echo x > $HOME/.npm/x"] {
+        stage.check(line, false).await;
+    }
+}
