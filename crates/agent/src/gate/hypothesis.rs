@@ -90,6 +90,7 @@ impl<'a> Hypothesis<'a> {
                 own: &options.sandbox.guarded,
             },
             readable: Vec::new(),
+            temp: None,
             grants: &self.grants,
             confinement: self.confinement,
             apart: false,

@@ -156,6 +156,7 @@ impl Gate {
             sandbox.view.temp = None;
         }
         let mut policy = self.policy(&now, state, confinement);
+        policy.temp = sandbox.view.temp.clone();
         if submitted.executor == Some(Route::Client) {
             // The folder is on this machine, the paths of such a call on the editor's.
             policy.settings.folder = None;
@@ -369,7 +370,14 @@ impl Gate {
                 memories_trusted: now.prompt.memories.trusted,
                 folder: now.permissions.folder.as_ref(),
             },
-            readable: self.outputs.iter().cloned().chain(self.readable.all()).collect(),
+            readable: self
+                .outputs
+                .iter()
+                .chain(&now.sandbox.readable)
+                .cloned()
+                .chain(self.readable.all())
+                .collect(),
+            temp: None,
             grants: &self.grants,
             confinement,
             apart: self.system.editor_is_remote(),

@@ -53,7 +53,7 @@ fn allows(
     let allowed = [policy.settings.allowed_paths, paths].concat();
     let settings = PolicySettings { rules: &all, allowed_paths: &allowed, ..policy.settings };
     let readable = policy.readable.clone();
-    let policy = Policy { permission_mode, settings, readable, ..*policy };
+    let policy = Policy { permission_mode, settings, readable, temp: policy.temp.clone(), ..*policy };
     matches!(decide(&policy, subject), Decision::Allow { .. })
 }
 

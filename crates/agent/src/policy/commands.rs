@@ -6,7 +6,7 @@ use super::{
     git::Git,
     question, rules, settings, severe,
     severity::Severity,
-    shell::{self, Shell, SimpleCommand, Word},
+    shell::{self, Shell, Word},
     table,
 };
 use crate::{Access, PermissionMode};
@@ -91,14 +91,11 @@ pub(super) fn obstacle(policy: &Policy<'_>, roots: &[AbsPath], resolved: &Resolv
         let branch = crate::one_line(branch);
         return Some(format!("It takes over the work of a subagent from the branch '{branch}'."));
     }
-    let place = Words { policy, roots, cwd };
     if policy.confinement.holds() {
-        let away = shell.commands().iter().any(|command| place.leaves(command));
-        let secret = shell.commands().iter().find_map(|command| place.secret_outside(command, away));
-        return secret.map(|word| {
-            format!("It names '{}' outside the project, which may hold secrets.", crate::one_line(word))
-        });
+        // What the command may not read does not exist for it.
+        return None;
     }
+    let place = Words { policy, roots, cwd };
     let unconfined = |why: &str| Some(format!("It is not confined, and {why}."));
     if policy.confinement == CommandConfinement::Lifted {
         return unconfined("it asks to leave the sandbox");
@@ -213,29 +210,5 @@ impl Words<'_> {
     /// Returns the patterns of files that deny rules exclude from reading.
     fn unread(&self) -> impl Iterator<Item = &str> {
         self.policy.settings.rules.deny.iter().filter_map(|rule| rule.unread())
-    }
-
-    /// Whether a command changes to a directory outside, so that the words after it may lead there
-    /// too.
-    fn leaves(&self, command: &SimpleCommand) -> bool {
-        matches!(command.program(), "cd" | "pushd")
-            && (command.args().is_empty()
-                || command
-                    .args()
-                    .iter()
-                    .any(|word| !word.is_exact() || word.text == "-" || self.is_outside(&word.text)))
-    }
-
-    /// Returns the first word that names a secret outside the project; `away` if every word may
-    /// lead outside.
-    fn secret_outside<'c>(&self, command: &'c SimpleCommand, away: bool) -> Option<&'c str> {
-        let words = command.args().iter().map(|word| (word.text.as_str(), word.is_exact()));
-        let files = command.reads.iter().map(|file| (file.as_str(), true));
-        let secret = |(word, exact): &(&str, bool)| {
-            let outside = away || self.is_outside(word);
-            let pattern = !exact && word.contains(['*', '?', '[']) && rules::may_name_secret(word);
-            outside && (self.is_secret(word) || pattern)
-        };
-        words.chain(files).find(secret).map(|(word, _)| word)
     }
 }

@@ -88,6 +88,8 @@ pub(crate) struct Policy<'a> {
     /// Directories outside the project whose reading needs no approval: the session's full long
     /// results, and the user's skills in use.
     pub(crate) readable: Vec<AbsPath>,
+    /// The directory of the session's temporary files, if its commands write there.
+    pub(crate) temp: Option<AbsPath>,
     /// The user's remembered "always" answers.
     pub(crate) grants: &'a Grants,
     /// Where a command would run and what would confine it.
@@ -320,7 +322,7 @@ fn user_folder(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
             let at = resolved.canonical.as_ref().unwrap_or(cwd);
             (!at.starts_with(&folder[0])).then(|| outside("The directory", at)).flatten()
         }
-        Access::Read(_) | Access::Write(_) if inside(folder, resolved) => None,
+        Access::Read(_) | Access::Write(_) if inside(folder, resolved) || is_temp(policy, resolved) => None,
         Access::Read(_) if inside(&policy.readable, resolved) => None,
         Access::Read(path) | Access::Write(path) => outside("Path", path),
         _ => None,
@@ -384,8 +386,10 @@ fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisi
     subject.accesses.iter().find_map(|resolved| {
         let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return None };
         let readable = matches!(resolved.access, Access::Read(_)) && inside(&policy.readable, resolved);
-        let allowed =
-            readable || inside(subject.roots, resolved) || inside(policy.settings.allowed_paths, resolved);
+        let allowed = readable
+            || is_temp(policy, resolved)
+            || inside(subject.roots, resolved)
+            || inside(policy.settings.allowed_paths, resolved);
         (!allowed).then(|| Decision::Ask {
             rule: "ProjectBoundary",
             question: format!("Path '{path}' is outside the project root. Allow?"),
@@ -409,6 +413,12 @@ fn outside_folder(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
             Decision::Ask { rule: "OutsideFolder", question: question::of(policy, subject, &why) }
         })
     })
+}
+
+/// Whether a path leads to a temporary file of the session.
+fn is_temp(policy: &Policy<'_>, resolved: &Resolved) -> bool {
+    resolved.canonical.is_some()
+        && policy.temp.iter().any(|temp| inside(std::slice::from_ref(temp), resolved))
 }
 
 /// Whether a path, with links resolved where known, is below one of the directories.
@@ -457,7 +467,11 @@ fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     subject.accesses.iter().all(|resolved| match &resolved.access {
         Access::Write(path) => {
             subject.tool != "apply_patch"
-                && resolved.canonical.as_ref().is_some_and(|real| is_same_below(subject.roots, path, real))
+                && (is_temp(policy, resolved)
+                    || resolved
+                        .canonical
+                        .as_ref()
+                        .is_some_and(|real| is_same_below(subject.roots, path, real)))
         }
         Access::Execute { unconfined, .. } => {
             !unconfined && commands::obstacle(policy, subject.roots, resolved).is_none()

@@ -47,6 +47,7 @@ impl Case {
                 memories_trusted: self.memories_trusted,
                 folder: self.folder.as_ref(),
             },
+            temp: None,
             readable: vec![outputs],
             grants: &self.grants,
             confinement: self.confinement,
@@ -346,16 +347,16 @@ fn builders_pass_only_where_the_sandbox_holds() {
     ] {
         assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "a?a", "{line}");
     }
-    // Secrets outside the project, and commands that cannot be undone.
+    // Files outside the project do not exist in the sandbox; what cannot be undone asks.
     for (line, expected) in [
-        ("cat /home/me/.ssh/id_rsa", "??a"),
-        ("cat ~/.ssh/id_rsa", "??a"),
-        ("cat ../other/.env", "??a"),
-        ("cd .. && cat other/.env", "??a"),
-        ("cd $X && cat .env", "??a"),
-        ("tar cf x.tar --files-from=/home/me/.env", "??a"),
-        ("cat < /home/me/.env", "??a"),
-        ("cat /home/me/.ssh/id*", "??a"),
+        ("cat /home/me/.ssh/id_rsa", "a?a"),
+        ("cat ~/.ssh/id_rsa", "a?a"),
+        ("cat ../other/.env", "a?a"),
+        ("cd .. && cat other/.env", "a?a"),
+        ("cd $X && cat .env", "a?a"),
+        ("tar cf x.tar --files-from=/home/me/.env", "a?a"),
+        ("cat < /home/me/.env", "a?a"),
+        ("cat /home/me/.ssh/id*", "a?a"),
         ("cat /w/a.txt /usr/include/x.h", "a?a"),
         ("git branch -D x", "???"),
         ("git $X", "???"),
@@ -418,12 +419,6 @@ fn a_question_names_the_command_the_folder_the_executor_the_sandbox_and_why() {
             guardian,
             lift("git fetch", None),
             "Run `git fetch` on this machine, outside the sandbox, in /w? The model gave no reason for leaving the sandbox.",
-        ),
-        (
-            WHOLE,
-            guardian,
-            run("cat ~/.ssh/id_rsa"),
-            "Run `cat ~/.ssh/id_rsa` on this machine (sandbox: workspace-write, no network), in /w? It names '~/.ssh/id_rsa' outside the project, which may hold secrets.",
         ),
     ] {
         assert_eq!(ask(confinement, mode, accesses), expected);
@@ -672,6 +667,7 @@ fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
             folder: None,
         },
         readable: Vec::new(),
+        temp: None,
         grants: &grants,
         confinement: CommandConfinement::Off,
         apart: false,

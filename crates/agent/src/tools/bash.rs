@@ -255,7 +255,7 @@ impl Bash {
 }
 
 /// The note about a background command in a sandbox.
-const UNREACHED: &str = " It runs in the sandbox: unless the settings give the sandbox the network, no other program can reach its ports.";
+const UNREACHED: &str = " It runs in the sandbox: the session's other commands reach its ports at 127.0.0.1, and programs outside do not unless the settings give the sandbox the network.";
 
 /// Builds an output from a result and the terminal that shows the command, if there is one.
 fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &str) -> ToolOutput {

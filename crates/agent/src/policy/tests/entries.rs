@@ -197,6 +197,7 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
             folder: None,
         },
         readable: Vec::new(),
+        temp: None,
         grants: &grants,
         confinement: WHOLE,
         apart: false,
