@@ -178,8 +178,20 @@ impl System for Confined {
         self.inner.today()
     }
 
-    fn own_temp(&self) -> Option<&AbsPath> {
-        self.sandbox.view.temp.as_ref()
+    async fn own_temp(&self) -> Option<AbsPath> {
+        let view = &self.sandbox.view;
+        let temp = view.temp.clone()?;
+        let entries = self.inner.read_dir(&temp).await.ok()?;
+        let is_file = |entry: &Entry| !view.is_mount_point(&temp, &entry.path);
+        entries.iter().any(is_file).then_some(temp)
+    }
+
+    fn commands_see(&self, path: &AbsPath) -> bool {
+        self.sandbox.view.shows(path)
+    }
+
+    fn stored_elsewhere(&self, path: &AbsPath) -> Option<AbsPath> {
+        Some(self.stored(path)).filter(|stored| stored != path)
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

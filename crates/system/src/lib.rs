@@ -60,8 +60,8 @@ pub use process::{
 pub use project_file::{FoundRules, read_found, resolve_inside};
 pub use read_only::ReadOnly;
 pub use sandbox::{
-    Confinement, MIN_LANDLOCK_ABI, ProtectedPaths, ResourceLimits, Sandbox, SandboxLevel, SandboxSupport,
-    SecretPaths,
+    Confinement, LinkedFile, MIN_LANDLOCK_ABI, ProtectedPaths, ResourceLimits, Sandbox, SandboxLevel,
+    SandboxSupport, SecretPaths,
 };
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
 pub use system::{DiskSnapshot, Entry, FileId, FileKind, Metadata, Route, Routes, System, WalkOptions};

@@ -71,6 +71,10 @@ pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const ROOM_WAIT: Duration = Duration::from_secs(20);
 /// How long a room without commands is kept.
 pub(crate) const ROOM_KEPT: Duration = Duration::from_secs(10 * 60);
+/// How many rooms without commands are kept.
+pub(crate) const ROOMS_KEPT: usize = 4;
+/// Maximum size of a control file that commands change in a copy, in bytes.
+pub(crate) const CONTROL_FILE_BYTES: u64 = 1024 * 1024;
 /// Maximum size of a configuration file of the home directory that is copied for commands, in
 /// bytes.
 #[cfg(target_os = "linux")]

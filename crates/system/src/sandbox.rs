@@ -61,9 +61,20 @@ pub struct ProtectedPaths {
     /// Names of files and directories that are guarded at any depth. A name may have several
     /// components. Those at the top level are listed in `guarded` too.
     pub nested: Vec<String>,
+    /// Files that commands change in a copy. The launcher puts links to the copies in their place.
+    pub linked: Vec<LinkedFile>,
     /// Directories that cannot be renamed, because they contain files that are secret by their
     /// path.
     pub pinned: Vec<AbsPath>,
+}
+
+/// A file that commands change in a copy.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LinkedFile {
+    /// The file.
+    pub path: AbsPath,
+    /// The copy.
+    pub copy: AbsPath,
 }
 
 /// The files and directories that a command cannot read.

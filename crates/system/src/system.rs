@@ -282,8 +282,19 @@ pub trait System: Send + Sync {
     }
 
     /// Returns the directory of the session's own temporary files, which its commands see at
-    /// [`crate::TEMP_PLACE`]. Other programs do not find them there.
-    fn own_temp(&self) -> Option<&AbsPath> {
+    /// [`crate::TEMP_PLACE`], if there are any. Other programs do not find them there.
+    async fn own_temp(&self) -> Option<AbsPath> {
+        None
+    }
+
+    /// Returns whether the session's commands see a file of this machine, if it exists.
+    fn commands_see(&self, _path: &AbsPath) -> bool {
+        true
+    }
+
+    /// Returns where other programs find a file that the session's commands see at this path; `None`
+    /// if it is the same path.
+    fn stored_elsewhere(&self, _path: &AbsPath) -> Option<AbsPath> {
         None
     }
 

@@ -40,6 +40,9 @@ pub struct View {
     /// The directory of the session's temporary files, which is always writable. Commands see it at
     /// this path and at [`TEMP_PLACE`].
     pub temp: Option<AbsPath>,
+    /// The directory for the copies of control files, which commands change in place of the
+    /// originals; without it, they cannot change control files.
+    pub copies: Option<AbsPath>,
     /// The home directory; without it, commands find none.
     pub home: Option<HomeView>,
 }
@@ -206,6 +209,44 @@ impl View {
         }
     }
 
+    /// Returns whether commands see a file of this machine, if it exists.
+    pub(crate) fn shows(&self, path: &AbsPath) -> bool {
+        let of_system = SYSTEM_DIRECTORIES.iter().chain(&["/dev", "/proc", TEMP_PLACE]);
+        let of_system = of_system.filter_map(|known| AbsPath::new(*known).ok());
+        let home = self.home.iter();
+        let of_home = home.flat_map(|home| home.entries.iter().map(|entry| home.at.join(&entry.path)));
+        let named = self.roots.iter().chain(&self.readable).chain(&self.temp).cloned();
+        of_system.chain(of_home).chain(named).any(|known| path.starts_with(&known) || known.starts_with(path))
+    }
+
+    /// Returns whether a directory among the temporary files is only the place of something that the
+    /// view names.
+    pub(crate) fn is_mount_point(&self, temp: &AbsPath, directory: &AbsPath) -> bool {
+        let place = AbsPath::new(TEMP_PLACE).expect("it is absolute");
+        let seen = directory.relative_to(temp).map(|below| place.join(below));
+        let home = self.home.iter().map(|home| &home.at);
+        let mut named = self.roots.iter().chain(&self.readable).chain(home);
+        seen.is_some_and(|seen| named.any(|named| named.starts_with(&seen)))
+    }
+
+    /// Adds the directories of a `PATH` that lie in the home directory, read-only: the user runs
+    /// programs from there.
+    pub(crate) fn add_program_directories(&mut self, path: &std::ffi::OsStr) {
+        let Some(home) = &mut self.home else { return };
+        for directory in std::env::split_paths(path) {
+            let Ok(directory) = AbsPath::from_os(&directory) else { continue };
+            let is_within = |known: &AbsPath| directory.starts_with(known);
+            let is_shared = |entry: &HomeEntry| is_within(&home.at.join(&entry.path));
+            let below = directory.relative_to(&home.at).filter(|below| !below.is_empty());
+            if let Some(below) = below
+                && !self.roots.iter().chain(&self.readable).any(is_within)
+                && !home.entries.iter().any(is_shared)
+            {
+                home.entries.push(HomeEntry { share: HomeShare::ReadOnly, path: below.to_owned() });
+            }
+        }
+    }
+
     /// Returns the directories that are writable by the settings and lie neither below the home
     /// directory's ancestors nor are system directories; the others are read-only.
     pub(crate) fn writable(&self) -> impl Iterator<Item = &AbsPath> {
@@ -237,6 +278,7 @@ mod tests {
             roots: vec![path("/w"), path("/tmp/project")],
             readable: vec![path("/tmp/named.txt")],
             temp,
+            copies: None,
             home: None,
         };
         for (given, stored) in [
@@ -270,6 +312,22 @@ mod tests {
         for (at, one) in all.iter().enumerate() {
             assert!(!all.iter().enumerate().any(|(other, two)| other != at && two.starts_with(one)), "{one}");
         }
+    }
+
+    #[test]
+    fn programs_are_found_where_the_user_has_them() {
+        let home = HomeView {
+            at: path("/home/me"),
+            files: path("/f"),
+            changes: path("/c"),
+            entries: HomeEntry::usual().collect(),
+        };
+        let usual = home.entries.len();
+        let mut view = View { roots: vec![path("/w")], home: Some(home), ..View::default() };
+        let path_variable = "/usr/bin:/data/bin:/home/me/bin:/home/me/.cargo/bin:/w/bin:.:/home:/home/me/bin";
+        view.add_program_directories(path_variable.as_ref());
+        let entries = &view.home.unwrap().entries[usual..];
+        assert_eq!(entries, [HomeEntry { share: HomeShare::ReadOnly, path: "bin".to_owned() }]);
     }
 
     #[test]

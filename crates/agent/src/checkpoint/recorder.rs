@@ -242,8 +242,16 @@ impl System for Recorder {
         self.inner.shell()
     }
 
-    fn own_temp(&self) -> Option<&AbsPath> {
-        self.inner.own_temp()
+    fn commands_see(&self, path: &AbsPath) -> bool {
+        self.inner.commands_see(path)
+    }
+
+    fn stored_elsewhere(&self, path: &AbsPath) -> Option<AbsPath> {
+        self.inner.stored_elsewhere(path)
+    }
+
+    async fn own_temp(&self) -> Option<AbsPath> {
+        self.inner.own_temp().await
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

@@ -57,7 +57,12 @@ impl SandboxOptions {
     pub(crate) fn own_files_of(&self, session: &SessionId) -> Option<OwnFiles> {
         let all = self.temp.as_ref()?;
         let own = all.join(session.to_string());
-        Some(OwnFiles { temp: own.join("tmp"), home: own.join("home"), changes: all.join("caches") })
+        Some(OwnFiles {
+            temp: own.join("tmp"),
+            copies: own.join("copies"),
+            home: own.join("home"),
+            changes: all.join("caches"),
+        })
     }
 }
 
@@ -66,6 +71,8 @@ impl SandboxOptions {
 pub(crate) struct OwnFiles {
     /// The temporary files.
     pub(crate) temp: AbsPath,
+    /// The copies of control files.
+    copies: AbsPath,
     /// What commands write into the home directory.
     home: AbsPath,
     /// What commands change in the home directory, in a directory for each project.
@@ -248,12 +255,14 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
             .collect(),
         reserved: below(&mut protected::all().chain([protected::CARGO])),
         nested: protected::all().map(str::to_owned).collect(),
+        linked: Vec::new(),
         pinned: Vec::new(),
     };
     let view = View {
         roots: roots.iter().filter(is_inside).chain(&options.writable).cloned().collect(),
         readable: options.readable.clone(),
         temp: own_files.map(|own| own.temp.clone()),
+        copies: own_files.map(|own| own.copies.clone()),
         home: own_files.and_then(|own| own.home(options, roots.first())),
     };
     let secret = SecretPaths {

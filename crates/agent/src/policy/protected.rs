@@ -48,8 +48,7 @@ pub(crate) const FILES: &[&str] = &[
 ];
 
 /// Files and directories in the project's git directory that decide what git runs.
-pub(crate) const GIT: &[&str] =
-    &[".git/config", ".git/config.worktree", ".git/hooks", ".git/info/attributes"];
+pub(crate) const GIT: &[&str] = &[".git/config", ".git/config.worktree", ".git/hooks"];
 
 /// The parent directory of protected files. If it is missing, commands must not create it with such
 /// a file in it.

@@ -160,7 +160,7 @@ impl Bash {
         let said = ran.said.as_str();
         let mut colours = Colours::default();
         let (mut text, success) = match &ran.exit {
-            Some(status) => (self.ended(cx, said, status), status.success()),
+            Some(status) => (self.ended(cx, said, status).await, status.success()),
             None if said.is_empty() => (command::timed_out(limit), false),
             None => (format!("{said}\n{}", command::timed_out(limit)), false),
         };
@@ -200,7 +200,7 @@ impl Bash {
         let said = said.trim_end_matches('\n');
         let (mut text, success) = match end {
             Some(ShellEnd::NotConfined(why)) => return Err(ToolError::message(why)),
-            Some(ShellEnd::Exited(status)) => (self.ended(cx, said, &status), status.success()),
+            Some(ShellEnd::Exited(status)) => (self.ended(cx, said, &status).await, status.success()),
             Some(end) => (format!("{}\n{}", or_nothing(said), end.words()), false),
             None => {
                 cx.session.shells.report(&shell);
@@ -225,11 +225,19 @@ impl Bash {
     }
 
     /// Returns the result of a command that exited by itself.
-    fn ended(&self, cx: &ToolContext, said: &str, status: &ExitStatus) -> String {
-        let hint = match cx.call.confined && !self.outside_sandbox && sandbox_may_be_why(said, status) {
-            true if cx.call.may_leave => format!("\n({SANDBOX} {LEAVE})"),
-            true => format!("\n({SANDBOX})"),
-            false => String::new(),
+    async fn ended(&self, cx: &ToolContext, said: &str, status: &ExitStatus) -> String {
+        let is_confined = cx.call.confined && !self.outside_sandbox && !status.success();
+        let unseen = if is_confined { unseen(cx, said).await } else { None };
+        let why = match unseen {
+            Some(path) => {
+                Some(format!("{} {path} exists outside, where commands do not see it. {UNSEEN}", SANDBOX))
+            }
+            None => (is_confined && sandbox_may_be_why(said)).then(|| SANDBOX.to_owned()),
+        };
+        let hint = match why {
+            Some(why) if cx.call.may_leave => format!("\n({why} {LEAVE})"),
+            Some(why) => format!("\n({why})"),
+            None => String::new(),
         };
         format!("{}\n{}{hint}", or_nothing(said), ending(status))
     }
@@ -271,14 +279,16 @@ fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &s
 }
 
 /// What the sandbox keeps a command from.
-const SANDBOX: &str = "This ran in a sandbox: no network; writes only below the project and the temporary directory, and not to git's configuration and hooks \
-                       or to files that editors and build tools obey, such as .vscode and .npmrc.";
+const SANDBOX: &str = "This ran in a sandbox: no network; it sees the project, the programs of the system, and a home directory with toolchains and caches; \
+                       it writes there, but not to git's hooks or to files that editors obey, such as .vscode.";
+/// How a file outside gets into the sandbox.
+const UNSEEN: &str = "The user can name it in the setting sandbox.readable_paths or sandbox.home_paths.";
 /// How a command leaves the sandbox.
 const LEAVE: &str =
     "If that is why it failed, call bash again with outside_sandbox set and a reason; the user is asked.";
 
 /// Whether a failure looks like an effect of the sandbox.
-fn sandbox_may_be_why(said: &str, status: &ExitStatus) -> bool {
+fn sandbox_may_be_why(said: &str) -> bool {
     const SIGNS: [&str; 11] = [
         "Permission denied",
         "Operation not permitted",
@@ -292,8 +302,25 @@ fn sandbox_may_be_why(said: &str, status: &ExitStatus) -> bool {
         "Name or service not known",
         "Could not connect",
     ];
-    !status.success() && SIGNS.iter().any(|sign| said.contains(sign))
+    SIGNS.iter().any(|sign| said.contains(sign))
 }
+
+/// Returns a file that a command did not find and that exists outside of the sandbox.
+async fn unseen(cx: &ToolContext, said: &str) -> Option<AbsPath> {
+    const SIGNS: [&str; 4] = ["No such file or directory", "not found", "ENOENT", "does not exist"];
+    let lines = said.lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign)));
+    let words = lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || "'\"`()[],;".contains(c)));
+    let paths = words.filter_map(|word| AbsPath::new(word.trim_end_matches([':', '.'])).ok());
+    for path in paths.take(UNSEEN_PATHS) {
+        if !cx.system.commands_see(&path) && cx.system.metadata(&path).await.is_ok() {
+            return Some(path);
+        }
+    }
+    None
+}
+
+/// Maximum number of paths in a command's output that are looked up.
+const UNSEEN_PATHS: usize = 8;
 
 fn or_nothing(said: &str) -> &str {
     if said.is_empty() { "(no output)" } else { said }

@@ -7,13 +7,11 @@ use system::{AbsPath, TEMP_PLACE};
 
 /// Returns the note for a file that was written; empty unless it is one of those.
 pub(super) fn note_of(cx: &ToolContext, path: &AbsPath) -> String {
-    let place = AbsPath::new(TEMP_PLACE).expect("it is absolute");
-    match (cx.system.own_temp(), path.relative_to(&place)) {
-        (Some(temp), Some(below)) => format!(
-            "\nThis is a file of the session: the user and other programs find it at {}.",
-            temp.join(below)
-        ),
-        _ => String::new(),
+    match cx.system.stored_elsewhere(path) {
+        Some(stored) => {
+            format!("\nThis is a file of the session: the user and other programs find it at {stored}.")
+        }
+        None => String::new(),
     }
 }
 
@@ -23,12 +21,9 @@ pub(super) async fn note_once(cx: &ToolContext) -> String {
     if cx.session.temp_noted.load(Ordering::Relaxed) {
         return String::new();
     }
-    let Some(temp) = cx.system.own_temp() else { return String::new() };
-    if cx.system.read_dir(temp).await.is_ok_and(|entries| !entries.is_empty()) {
-        cx.session.temp_noted.store(true, Ordering::Relaxed);
-        return format!(
-            "\n(What commands write below {TEMP_PLACE} are files of the session: the user and other programs find them in {temp}.)"
-        );
-    }
-    String::new()
+    let Some(temp) = cx.system.own_temp().await else { return String::new() };
+    cx.session.temp_noted.store(true, Ordering::Relaxed);
+    format!(
+        "\n(What commands write below {TEMP_PLACE} are files of the session: the user and other programs find them in {temp}.)"
+    )
 }

@@ -4,6 +4,7 @@
 use super::{
     LocalSystem,
     blocking::blocking,
+    controls::Controls,
     private_directory,
     sandbox::{self, LaunchCommand, LaunchRequest, RoomRequest, Survey, SurveyResult, TooMany},
     start::{self, Launch},
@@ -15,7 +16,7 @@ use crate::{
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Returns the directory for the temporary files of this user's sessions. It lies on a disk and
@@ -50,19 +51,27 @@ impl LocalSystem {
             command: self.launch_command(command, external),
         };
         let (Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox)) = &command.confinement else {
-            return Ok((self.supervises() || external).then_some(Launch { request, room: None }));
+            return Ok((self.supervises() || external).then_some(Launch {
+                request,
+                room: None,
+                controls: Arc::default(),
+            }));
         };
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
-        let (sandbox, survey, rooms) = (sandbox.clone(), self.survey.clone(), self.rooms.clone());
+        let (mut sandbox, survey, rooms) = (sandbox.clone(), self.survey.clone(), self.rooms.clone());
+        let controls = Arc::clone(&self.controls);
+        if let Some(path) = start::own_path(&command.env).or_else(|| std::env::var_os("PATH")) {
+            sandbox.view.add_program_directories(&path);
+        }
         let launcher = self.options.launcher.clone();
         let (sandbox, room) = blocking(move || {
             if !support.namespaces {
                 let View { temp, .. } = &sandbox.view;
-                temp.iter().try_for_each(create_temp)?;
+                temp.iter().try_for_each(create_own)?;
                 return Ok((sandbox, None));
             }
-            let sandbox = complete_sandbox(sandbox, &survey)?;
+            let sandbox = complete_sandbox(sandbox, &survey, &controls)?;
             let request = RoomRequest { view: sandbox.view.clone(), network: sandbox.network };
             let room = rooms.get(&request, &launcher).map_err(SystemError::NoRoom)?;
             Ok((sandbox, Some(room)))
@@ -76,7 +85,7 @@ impl LocalSystem {
             request.command.env.push(("TMPDIR".to_owned(), temp.to_string()));
         }
         request.sandbox = sandbox;
-        Ok(Some(Launch { request, room }))
+        Ok(Some(Launch { request, room, controls: Arc::clone(&self.controls) }))
     }
 
     /// Returns the command as the launcher runs it. With `external`, the request carries the
@@ -119,7 +128,7 @@ impl LocalSystem {
                 piped: true,
             },
         };
-        self.supervises().then(|| Launch { request: request(), room: None })
+        self.supervises().then(|| Launch { request: request(), room: None, controls: Arc::default() })
     }
 
     async fn support(&self) -> SandboxSupport {
@@ -128,7 +137,11 @@ impl LocalSystem {
 }
 
 /// Completes a sandbox with what depends on the current state of the disk.
-fn complete_sandbox(mut sandbox: Sandbox, survey: &Survey) -> Result<Sandbox, SystemError> {
+fn complete_sandbox(
+    mut sandbox: Sandbox,
+    survey: &Survey,
+    controls: &Controls,
+) -> Result<Sandbox, SystemError> {
     let outside: Vec<_> = sandbox.view.writable().filter_map(sandbox::git_directory).collect();
     for root in sandbox.view.roots.clone() {
         if let Some(repository) = sandbox::repository_above(&sandbox.view, &root) {
@@ -147,6 +160,17 @@ fn complete_sandbox(mut sandbox: Sandbox, survey: &Survey) -> Result<Sandbox, Sy
         }
     }
     sandbox.protected.reserved.extend(missing);
+    if let Some(copies) =
+        sandbox.view.copies.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)
+    {
+        create_own(copies)?;
+        let configs: Vec<_> =
+            sandbox.protected.guarded.iter().filter(|path| is_git_config(path)).cloned().collect();
+        let (linked, lines) = controls.prepare(&configs, copies)?;
+        lines.iter().for_each(|line| tracing::info!("{line}"));
+        sandbox.protected.guarded.retain(|path| !linked.iter().any(|file| file.path == *path));
+        sandbox.protected.linked = linked;
+    }
     if sandbox.level != SandboxLevel::WorkspaceWrite {
         sandbox.protected.reserved.clear();
     }
@@ -155,7 +179,14 @@ fn complete_sandbox(mut sandbox: Sandbox, survey: &Survey) -> Result<Sandbox, Sy
     Ok(sandbox)
 }
 
-fn create_temp(temp: &AbsPath) -> Result<(), SystemError> {
+/// Returns whether a path is that of the configuration of a git repository, a worktree or a
+/// submodule.
+fn is_git_config(path: &AbsPath) -> bool {
+    let is_named = path.file_name().is_some_and(|name| ["config", "config.worktree"].contains(&name));
+    is_named && path.parent().is_some_and(|directory| directory.join("HEAD").as_std().exists())
+}
+
+fn create_own(temp: &AbsPath) -> Result<(), SystemError> {
     private_directory::create(temp).map_err(|source| SystemError::from_io("make", temp, source))
 }
 

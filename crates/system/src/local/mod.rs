@@ -1,6 +1,7 @@
 //! The [`System`] of the machine that this process runs on.
 
 mod blocking;
+mod controls;
 mod date;
 mod deadline;
 mod entry;
@@ -41,6 +42,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use blocking::blocking;
+use controls::Controls;
 pub use deadline::CommandDeadline;
 use entry::Pinned;
 pub use foreground::run_in_foreground;
@@ -79,6 +81,7 @@ pub struct LocalSystem {
     shell: Arc<OnceLock<ShellProgram>>,
     survey: Arc<Survey>,
     rooms: Arc<Rooms>,
+    controls: Arc<Controls>,
     leftovers: Arc<Leftovers>,
     /// The paths that the reads and writes of one tool call are bound to.
     pinned: Option<Arc<Pinned>>,

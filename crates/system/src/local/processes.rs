@@ -1,11 +1,14 @@
 //! Processes of this machine: their output, exit status and termination.
 
 use super::{
-    blocking::blocking, group::Group, options::LocalOptions, sandbox::Room, start, watchdog::Watchdog,
+    blocking::blocking, controls::Controls, group::Group, options::LocalOptions, sandbox::Room, start,
+    watchdog::Watchdog,
 };
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
-use crate::{AbsPath, Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId};
+use crate::{
+    AbsPath, Command, ExitStatus, LinkedFile, Output, Piped, PipedCommand, Process, SystemError, TerminalId,
+};
 use async_trait::async_trait;
 use rustix::process::Signal;
 use std::io::{self, PipeReader};
@@ -37,6 +40,7 @@ pub(super) async fn spawn(
     let limit = command.output_limit;
     let failed = spawn_error(&command.program);
     let room = launch.as_ref().and_then(|launch| launch.room.clone());
+    let aftermath = launch.as_ref().map(Aftermath::of);
     // If the caller drops this future meanwhile, the group in the result is dropped and killed.
     let (group, end, streams) = blocking(move || {
         expect_directory(&command.cwd)?;
@@ -45,7 +49,7 @@ pub(super) async fn spawn(
     .await?;
     let start::Streams { output, input } = streams;
     let input = input.map(|input| pipe::Sender::from_owned_fd(input.into())).transpose().map_err(&failed)?;
-    let mut process = LocalProcess::new(group, end, output, limit).map_err(&failed)?;
+    let mut process = LocalProcess::new(group, end, output, limit, aftermath).map_err(&failed)?;
     process.input = input;
     process._room = room;
     Ok(process)
@@ -68,7 +72,7 @@ pub(super) async fn spawn_piped(
     let start::Pipes { input, output, errors } = pipes;
     let input = pipe::Sender::from_owned_fd(input.into()).map_err(&failed)?;
     let output = pipe::Receiver::from_owned_fd(output.into()).map_err(&failed)?;
-    let process = LocalProcess::new(group, end, errors, limit).map_err(&failed)?;
+    let process = LocalProcess::new(group, end, errors, limit, None).map_err(&failed)?;
     Ok(Piped { input: Box::new(input), output: Box::new(output), process: Box::new(process) })
 }
 
@@ -94,17 +98,23 @@ impl LocalProcess {
         end: oneshot::Receiver<ExitStatus>,
         output: PipeReader,
         limit: usize,
+        aftermath: Option<Aftermath>,
     ) -> io::Result<Self> {
         let output = pipe::Receiver::from_owned_fd(output.into())?;
         let stream = Arc::new(Stream::new(limit));
-        let pump = tokio::spawn(pump(output, end, Arc::clone(&stream)));
+        let pump = tokio::spawn(pump(output, end, Arc::clone(&stream), aftermath));
         Ok(Self { group, stream, pump, input: None, _room: None })
     }
 }
 
 /// Copies output into the ring buffer until the process has ended and the pipe is closed, or the
 /// grace period is over.
-async fn pump(mut output: pipe::Receiver, mut end: oneshot::Receiver<ExitStatus>, stream: Arc<Stream>) {
+async fn pump(
+    mut output: pipe::Receiver,
+    mut end: oneshot::Receiver<ExitStatus>,
+    stream: Arc<Stream>,
+    aftermath: Option<Aftermath>,
+) {
     let mut decoder = Decoder::default();
     let mut buffer = vec![0; OUTPUT_CHUNK_BYTES];
     let mut open = true;
@@ -123,7 +133,26 @@ async fn pump(mut output: pipe::Receiver, mut end: oneshot::Receiver<ExitStatus>
     if timeout(EXIT_GRACE, rest).await.is_err() {
         tracing::debug!("a background child keeps the output open");
     }
-    stream.close(decoder.finish(), status);
+    let mut rest = decoder.finish().to_owned();
+    if let Some(Aftermath { controls, files }) = aftermath.filter(|aftermath| !aftermath.files.is_empty()) {
+        for line in blocking(move || controls.carry(&files)).await {
+            rest.push_str(&format!("sandbox: {line}\n"));
+        }
+    }
+    stream.close(&rest, status);
+}
+
+/// What is done when a confined command has ended.
+struct Aftermath {
+    controls: Arc<Controls>,
+    files: Vec<LinkedFile>,
+}
+
+impl Aftermath {
+    fn of(launch: &start::Launch) -> Self {
+        let files = launch.request.sandbox.protected.linked.clone();
+        Self { controls: Arc::clone(&launch.controls), files }
+    }
 }
 
 /// The state shared by the pump task and the process.

@@ -11,6 +11,7 @@
 #[cfg(target_os = "linux")]
 use super::deadline::CommandDeadline;
 use super::{
+    controls::Controls,
     group::Group,
     options::LocalOptions,
     programs,
@@ -43,6 +44,8 @@ pub(super) struct Launch {
     pub(super) request: LaunchRequest,
     /// The room that the command joins.
     pub(super) room: Option<Arc<Room>>,
+    /// Carries over what the command changes in copies.
+    pub(super) controls: Arc<Controls>,
 }
 
 /// The pipes of a program with piped streams.
@@ -149,7 +152,7 @@ pub(super) fn piped(
 }
 
 /// Returns the `PATH` that the command's own variables set.
-fn own_path(env: &[(String, String)]) -> Option<OsString> {
+pub(super) fn own_path(env: &[(String, String)]) -> Option<OsString> {
     env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.into())
 }
 
@@ -188,7 +191,7 @@ fn launcher(options: &LocalOptions) -> io::Result<std::process::Command> {
 /// one. A launcher that receives no request starts nothing.
 fn start(
     mut launcher: std::process::Command,
-    Launch { request, room }: &Launch,
+    Launch { request, room, .. }: &Launch,
     input: Option<PipeReader>,
 ) -> io::Result<(Group, oneshot::Receiver<ExitStatus>)> {
     use std::os::fd::OwnedFd;

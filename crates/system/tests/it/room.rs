@@ -14,6 +14,7 @@ fn stage() -> (Stage, TempDir) {
     let own = AbsPath::from_os(dir.path()).unwrap();
     stage.sandbox.view.readable.clear();
     stage.sandbox.view.temp = Some(own.join("session/tmp"));
+    stage.sandbox.view.copies = Some(own.join("session/copies"));
     stage.sandbox.view.home = Some(HomeView {
         at: stage.home.clone(),
         files: own.join("session/home"),
@@ -132,9 +133,11 @@ async fn a_folder_of_a_repository_uses_its_git_directory() {
         return;
     }
     stage.check("cat ../../other/a && echo x > b && echo x > ../../.git/index", true).await;
-    for line in ["echo x > ../../other/a", "echo x >> ../../.git/config", "echo x > ../../new"] {
+    for line in ["echo x > ../../other/a", "mv ../../.git/config x", "echo x > ../../new"] {
         stage.check(line, false).await;
     }
+    stage.check("echo '[alias] x = !y' >> ../../.git/config", true).await;
+    assert!(!fs::read_to_string(stage.project.join("../../.git/config").as_std()).unwrap().contains("alias"));
 }
 
 #[tokio::test]
@@ -161,4 +164,103 @@ async fn a_read_only_room_has_no_writable_place() {
     for line in ["echo x > $HOME/x", "echo x > /tmp/x", "echo x > new", "echo x > $HOME/.npm/x"] {
         stage.check(line, false).await;
     }
+}
+
+/// Runs git outside of the sandbox, and returns what it prints; `None` without git.
+fn git(stage: &Stage, args: &[&str]) -> Option<String> {
+    let mut git = std::process::Command::new("git");
+    git.arg("-C").arg(stage.project.as_std()).args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+    let output = git.args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A stage whose project is a repository with a commit; `None` without git.
+fn repository() -> Option<(Stage, TempDir)> {
+    let (mut stage, own) = stage();
+    fs::remove_dir_all(stage.project.join(".git").as_std()).unwrap();
+    git(&stage, &["init", "-q", "-b", "main"])?;
+    git(&stage, &["commit", "-q", "--allow-empty", "-m", "first"])?;
+    stage.sandbox.protected.guarded =
+        [".git/hooks", ".git/config"].map(|name| stage.project.join(name)).to_vec();
+    Some((stage, own))
+}
+
+#[tokio::test]
+async fn git_commands_change_the_configuration() {
+    let Some((stage, _own)) = repository() else { return };
+    if !holds(&stage).await {
+        return;
+    }
+    for line in [
+        "git remote add origin https://h/x.git",
+        "git checkout -q -b one && git config branch.one.remote origin && git config branch.one.merge refs/heads/one",
+        "git branch -m one two",
+        "git checkout -q main && git branch -D two",
+        "git remote rename origin up",
+        "git -c user.name=a -c user.email=a@b stash list",
+        "git config user.email me@h && git worktree prune && git gc -q",
+    ] {
+        stage.check(line, true).await;
+    }
+    let config = git(&stage, &["config", "--local", "--list"]).unwrap();
+    assert!(
+        config.contains("remote.up.url=https://h/x.git") && config.contains("user.email=me@h"),
+        "{config}"
+    );
+    assert!(
+        !config.contains("origin.url") && !config.contains("branch.one") && !config.contains("branch.two"),
+        "{config}"
+    );
+}
+
+#[tokio::test]
+async fn a_program_for_git_stays_in_the_room() {
+    let Some((stage, _own)) = repository() else { return };
+    if !holds(&stage).await {
+        return;
+    }
+    let original = fs::read_to_string(stage.project.join(".git/config").as_std()).unwrap();
+    let (output, status) =
+        stage.run("git config core.fsmonitor ./evil && git config core.fsmonitor").await.unwrap();
+    assert!(status.success() && output.starts_with("./evil\n"), "{output}");
+    assert!(output.contains("core.fsmonitor") && output.contains("in the sandbox only"), "{output}");
+    stage.check("git config core.fsmonitor | grep evil", true).await;
+    for line in [
+        "rm .git/config",
+        "mv .git/config x",
+        "ln -f a.txt .git/config",
+        "echo x > t && mv -T t .git/config",
+        "cat /proc/self/root$PWD/.git/config | grep -v evil | grep -q evil",
+        "echo x > .git/hooks/pre-commit",
+        "mv .git .git2",
+    ] {
+        stage.check(line, false).await;
+    }
+    stage.check("echo '[alias] x = !evil' >> .git/config", true).await;
+    assert_eq!(fs::read_to_string(stage.project.join(".git/config").as_std()).unwrap(), original);
+}
+
+#[tokio::test]
+async fn a_guard_is_put_back_when_the_user_runs_git() {
+    let Some((stage, own)) = repository() else { return };
+    if !holds(&stage).await {
+        return;
+    }
+    let (up, go) = (own.path().join("session/tmp/up"), own.path().join("session/tmp/go"));
+    let waits = "touch /tmp/up; while [ ! -e /tmp/go ]; do sleep 0.01; done";
+    let line = format!("{waits}; echo '[alias] x = !evil' >> .git/config; echo x > .git/hooks/x || true");
+    let meanwhile = async {
+        while !up.exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        git(&stage, &["config", "user.name", "outside"]).unwrap();
+        let is_back = || fs::symlink_metadata(stage.project.join(".git/config").as_std()).is_ok();
+        assert!(is_back());
+        fs::write(&go, "").unwrap();
+    };
+    let (ran, ()) = futures(stage.run(&line), meanwhile).await;
+    let (output, _) = ran.unwrap();
+    let config = git(&stage, &["config", "--local", "--list"]).unwrap();
+    assert!(config.contains("user.name=outside") && !config.contains("evil"), "{config} {output}");
+    stage.check("git config user.name | grep outside", true).await;
 }

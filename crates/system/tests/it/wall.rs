@@ -59,8 +59,6 @@ async fn p03_git_control_files_are_neither_written_nor_replaced_nor_renamed() {
         "echo x >> .git/config",
         "echo x > t && mv t .git/config",
         "ln -sf ../a.txt .git/config",
-        "echo x > .git/info/attributes",
-        "mv .git/info .git/info2",
         "echo x > .git/hooks/pre-commit",
         "mv .git/hooks .git/h",
         "echo x >> .git/modules/a/b/config",
@@ -90,6 +88,7 @@ async fn p03_git_control_files_are_neither_written_nor_replaced_nor_renamed() {
         "echo x > .git/index.lock && mv .git/index.lock .git/index",
         "mkdir -p .git/objects/aa && echo x > .git/objects/aa/b",
         "echo x > .git/COMMIT_EDITMSG",
+        "mkdir -p .git/info && echo '*.x diff=y' > .git/info/attributes",
         "mkdir -p .git/refs/heads && echo x > .git/refs/heads/main",
         "mkdir made && mv made other2 && rmdir other2",
     ] {

@@ -35,7 +35,7 @@ fn s36_a_build_command_runs_confined_without_approval_or_not_at_all() {
     std::fs::set_permissions(script, mode).unwrap();
     let result = run(&home, "./build.sh", &[]);
     if confines(&home) {
-        assert!(result.contains("ermission denied") && result.contains("outside_sandbox"), "{result}");
+        assert!(result.contains("Read-only") && result.contains("outside_sandbox"), "{result}");
         assert_eq!(home.read("out").as_deref(), Some("built\n"));
     } else {
         assert!(result.contains("was denied"), "nobody could answer: {result}");
@@ -96,7 +96,7 @@ fn a_command_in_the_editors_terminal_is_confined_without_approval() {
         let (editor, result) = in_terminal(&home, joins, "make all; cat .env; exit 3");
         assert_eq!(editor.verbs(), ["terminal"], "{:?}", editor.log);
         assert_eq!(home.read("out").as_deref(), Some("made\n"));
-        assert!(result.contains("ermission denied") && result.contains("Exit code: 3"), "{result}");
+        assert!(result.contains("Read-only") && result.contains("Exit code: 3"), "{result}");
         assert!(!result.contains("CANARY") && !result.contains("canary-of-the-editor"), "{result}");
     }
 }

@@ -23,6 +23,9 @@ const LINKS: [(&str, &str); 5] = [
 pub(super) const WRITABLE: [&str; 7] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts", "/dev/shm"];
 
+/// The directory of a room for links to copies of control files. Commands cannot write to it.
+pub(super) const LINKED: &str = "/dev/.linked";
+
 /// The devices that are shared, opened before they are covered.
 pub(super) struct Devices(Vec<(&'static str, OwnedFd)>);
 
@@ -50,7 +53,8 @@ pub(super) fn mount_below(root: &str, Devices(devices): Devices) -> Result<(), S
         mount_bind(source, path.as_str()).map_err(problem(&path))?;
     }
     let [pts, shm] = ["pts", "shm"].map(|name| format!("{dev}/{name}"));
-    for directory in [&pts, &shm] {
+    let linked = format!("{root}{LINKED}");
+    for directory in [&pts, &shm, &linked] {
         fs::create_dir(directory).map_err(problem(directory))?;
     }
     mount("devpts", pts.as_str(), "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")

@@ -7,6 +7,7 @@ use super::{
     watch::rename_forbidden,
 };
 use crate::limits::GIT_CLEANUP_ENTRIES;
+use crate::local::controls::all_harmless;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,33 +16,6 @@ use std::path::{Path, PathBuf};
 /// Directories of a repository with dependencies or build products: users do not run git inside
 /// them.
 const SKIPPED: [&str; 2] = ["node_modules", "target"];
-
-/// Settings that name no program, by section and key. A configuration with any other setting is
-/// neutralised.
-const HARMLESS: [(&str, &[&str]); 8] = [
-    (
-        "core",
-        &[
-            "repositoryformatversion",
-            "filemode",
-            "bare",
-            "logallrefupdates",
-            "ignorecase",
-            "precomposeunicode",
-            "symlinks",
-            "autocrlf",
-            "eol",
-            "sparsecheckout",
-        ],
-    ),
-    ("extensions", &["objectformat", "refstorage", "partialclone"]),
-    ("remote", &["url", "fetch", "tagopt", "promisor", "partialclonefilter"]),
-    ("branch", &["remote", "merge", "rebase", "vscode-merge-base"]),
-    ("submodule", &["active", "url"]),
-    ("user", &["name", "email"]),
-    ("init", &["defaultbranch"]),
-    ("gc", &["auto"]),
-];
 
 /// The git directories that existed before the command, and their `commondir` files.
 #[derive(Debug, Default)]
@@ -93,7 +67,7 @@ impl GitDirectoriesBefore {
                 return;
             }
             let config = directory.join("config");
-            if fs::read_to_string(&config).is_ok_and(|text| !is_harmless(&text)) {
+            if fs::read_to_string(&config).is_ok_and(|text| !all_harmless(&text)) {
                 lines.push(rename_forbidden(&config, "it may name programs that git would run").0);
             }
             for hook in entries(&directory.join("hooks")) {
@@ -209,50 +183,9 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Returns whether all settings of a configuration are known to name no program.
-fn is_harmless(config: &str) -> bool {
-    let mut allowed: &[&str] = &[];
-    config.lines().map(str::trim).all(|line| {
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            return true;
-        }
-        if let Some(section) = line.strip_prefix('[') {
-            let name = section.split([' ', '.', ']', '"']).next().unwrap_or("").to_ascii_lowercase();
-            allowed = HARMLESS.iter().find(|(known, _)| *known == name).map_or(&[], |(_, keys)| keys);
-            // Reject what this parser does not handle: a setting on the same line as its section,
-            // and line continuations.
-            return line.ends_with(']') && !line.contains('\\') && !allowed.is_empty();
-        }
-        let (name, value) = line.split_once('=').unwrap_or((line, ""));
-        let name = name.trim().to_ascii_lowercase();
-        let plain = !value.contains('\\') && !value.contains("::");
-        plain && allowed.contains(&name.as_str())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_configuration_is_harmless_only_if_every_setting_is_known() {
-        let usual = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.org/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
-        assert!(is_harmless(usual));
-        for bad in [
-            "[core]\n\tfsmonitor = x\n",
-            "[core] fsmonitor = x\n",
-            "[core]\n\tbare = false \\\n\tfsmonitor = x\n",
-            "[alias]\n\tst = !x\n",
-            "[include]\n\tpath = x\n",
-            "[remote \"o\"]\n\turl = ext::sh -c x\n",
-            "[CORE]\n\tFSMonitor = x\n",
-            "[core]\n\tworktree = /\n",
-            "[filter \"f\"]\n\tclean = x\n",
-            "bare = true\n",
-        ] {
-            assert!(!is_harmless(bad), "{bad}");
-        }
-    }
 
     #[test]
     fn new_git_configurations_and_hooks_that_run_programs_are_disabled() {

@@ -14,7 +14,7 @@ mod parse;
 pub(super) use parse::{LaunchRequestError, read_strings, read_view_option};
 
 use super::variables::HiddenVariables;
-use crate::{AbsPath, HomeView, Sandbox, View};
+use crate::{AbsPath, HomeView, LinkedFile, Sandbox, View};
 use std::io::{self, Write};
 
 /// The first bytes of a request. The number changes with the wire format.
@@ -86,6 +86,10 @@ impl LaunchRequest {
         for (option, paths) in paths {
             strings.extend(paths.iter().map(|path| format!("{option}={path}")));
         }
+        for LinkedFile { path, copy } in &self.sandbox.protected.linked {
+            strings.push(format!("link={path}"));
+            strings.push(format!("link-to={copy}"));
+        }
         strings.extend(view_strings(&self.sandbox.view));
         strings.extend(
             [
@@ -126,10 +130,11 @@ pub(super) fn write_strings(magic: &[u8; 8], strings: &[String], to: &mut impl W
 
 /// Returns the options that describe a view.
 pub(super) fn view_strings(view: &View) -> Vec<String> {
-    let View { roots, readable, temp, home } = view;
+    let View { roots, readable, temp, copies, home } = view;
     let mut strings: Vec<_> = roots.iter().map(|path| format!("root={path}")).collect();
     strings.extend(readable.iter().map(|path| format!("read={path}")));
     strings.extend(temp.iter().map(|path| format!("temp={path}")));
+    strings.extend(copies.iter().map(|path| format!("copies={path}")));
     if let Some(HomeView { at, files, changes, entries }) = home {
         strings.extend([
             format!("home={at}"),

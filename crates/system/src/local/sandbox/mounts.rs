@@ -7,15 +7,20 @@
 //! that contains it.
 
 use super::{
+    devices,
     launch_request::LaunchRequest,
     namespaces::problem,
     room::{cover, read_only},
 };
-use crate::{AbsPath, Sandbox};
+use crate::{AbsPath, LinkedFile, Sandbox};
+use rustix::fs::CWD;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
+    mount_bind_recursive, mount_change, move_mount, open_tree,
 };
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
 
 /// Builds the view.
 pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
@@ -29,10 +34,7 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
     for path in mount_points(sandbox) {
         mount_bind_recursive(path.as_std(), path.as_std()).map_err(problem(&path))?;
     }
-    for path in sandbox.protected.guarded.iter().filter(|path| exists(path)) {
-        mount_bind(path.as_std(), path.as_std()).map_err(problem(path))?;
-        read_only(path.as_str()).map_err(problem(path))?;
-    }
+    guard(sandbox)?;
     for path in &sandbox.secret.blanked {
         // An error if the file has been moved since it was found: the uncovered file could be read.
         mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
@@ -43,14 +45,52 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
     Ok(())
 }
 
+/// Mounts what guards the files that commands cannot change, where it is not in place: a program
+/// outside of the room that replaces such a file takes the mount away.
+pub(super) fn guard(sandbox: &Sandbox) -> Result<(), String> {
+    for path in sandbox.protected.guarded.iter().filter(|path| exists(path) && !is_read_only(path)) {
+        mount_bind(path.as_std(), path.as_std()).map_err(problem(path))?;
+        read_only(path.as_str()).map_err(problem(path))?;
+    }
+    for file in &sandbox.protected.linked {
+        let is_link = std::fs::symlink_metadata(file.path.as_std()).map(|found| found.is_symlink());
+        if matches!(is_link, Ok(false)) {
+            link(file)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_read_only(path: &AbsPath) -> bool {
+    rustix::fs::statvfs(path.as_std())
+        .is_ok_and(|found| found.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+}
+
+/// Mounts a symbolic link to the copy over a file. A program that replaces the file, such as git,
+/// follows the link and replaces the copy; the name itself cannot be written, moved or removed.
+fn link(file: &LinkedFile) -> Result<(), String> {
+    let name = file.copy.file_name().unwrap_or_default();
+    let source = format!("{}/{name}", devices::LINKED);
+    match symlink(file.copy.as_std(), &source) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(problem(&source)(error)),
+        _ => {}
+    }
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    let mounted = open_tree(CWD, source.as_str(), flags).map_err(problem(&source))?;
+    move_mount(mounted, "", CWD, file.path.as_std(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+        .map_err(problem(&file.path))
+}
+
 /// Returns the paths that must stay in place: the directories between a writable directory, which is
 /// a mount of the room, and the guarded or hidden paths in it. Parents come before their children.
 fn mount_points(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
     let mut mount_points: BTreeSet<_> = sandbox.protected.pinned.iter().cloned().collect();
     mount_points.retain(exists);
-    for path in
-        sandbox.protected.guarded.iter().chain(&sandbox.secret.hidden).chain(&sandbox.protected.pinned)
-    {
+    let linked = sandbox.protected.linked.iter().map(|file| &file.path);
+    let guarded = sandbox.protected.guarded.iter().chain(&sandbox.protected.pinned);
+    for path in guarded.chain(&sandbox.secret.hidden).chain(linked) {
         if !exists(path) {
             continue;
         }

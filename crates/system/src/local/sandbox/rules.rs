@@ -66,8 +66,8 @@ fn build(sandbox: &Sandbox, in_room: bool) -> Result<RulesetCreated, Box<dyn std
         rules = allow(rules, Path::new(device), AccessFs::from_all(WANTED))?;
     }
     if sandbox.level == SandboxLevel::WorkspaceWrite {
-        let View { temp, home, .. } = &sandbox.view;
-        let own = home.iter().filter(|_| in_room).map(|home| &home.at).chain(temp);
+        let View { temp, copies, home, .. } = &sandbox.view;
+        let own = home.iter().filter(|_| in_room).map(|home| &home.at).chain(temp).chain(copies);
         for path in sandbox.view.writable().chain(own) {
             rules = allow(rules, path.as_std(), AccessFs::from_all(WANTED))?;
         }

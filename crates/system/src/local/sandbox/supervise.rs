@@ -6,8 +6,8 @@
 //! Therefore, at no moment does the command run without a process that would end it.
 
 use super::{
-    START, TERM, descriptor, git_cleanup::GitDirectoriesBefore, launch_request::LaunchRequest, namespaces,
-    room, variables::HiddenVariables, watch::Watch,
+    START, TERM, descriptor, git_cleanup::GitDirectoriesBefore, launch_request::LaunchRequest, mounts,
+    namespaces, room, variables::HiddenVariables, watch::Watch,
 };
 use crate::SandboxLevel;
 use crate::limits::DEADLINE_STEP;
@@ -56,7 +56,9 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     }
     let before = (request.sandbox.level == SandboxLevel::WorkspaceWrite)
         .then(|| GitDirectoriesBefore::record(roots(&request)));
-    let mut watch = match Watch::new(&request.sandbox.protected.reserved) {
+    let protected = &request.sandbox.protected;
+    let guarded = protected.guarded.iter().chain(protected.linked.iter().map(|file| &file.path));
+    let mut watch = match Watch::new(&protected.reserved, guarded.filter(|_| request.joins)) {
         Ok(watch) => watch,
         Err(problem) => return failed(&problem),
     };
@@ -68,10 +70,11 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     if let Ok(null) = open_null() {
         rustix::stdio::dup2_stdout(&null).ok();
     }
-    let end = relay(&mut control, child, inner, Terms { confirm: request.confirm, deadline }, watch.as_mut());
+    let terms = Terms { request: &request, deadline };
+    let end = relay(&mut control, child, inner, terms, watch.as_mut());
     kill_descendants();
     if let Some(watch) = &mut watch {
-        watch.check_all().0.iter().for_each(|line| print_error(line));
+        watch.check_all().lines.iter().for_each(|line| print_error(line));
     }
     let left = before.map(|before| before.disable_new(roots(&request)));
     left.iter().flatten().for_each(|line| print_error(line));
@@ -159,9 +162,9 @@ fn start(
 }
 
 /// On which terms a command runs.
-struct Terms {
-    /// Whether the agent's process decides when the command starts.
-    confirm: bool,
+struct Terms<'a> {
+    /// The request. The agent's process decides when the command starts if it says so.
+    request: &'a LaunchRequest,
     /// When it ends at the latest, whatever the agent's process does.
     deadline: Option<Watched>,
 }
@@ -171,7 +174,7 @@ fn relay(
     control: &mut File,
     child: Pid,
     inner: UnixStream,
-    Terms { confirm, mut deadline }: Terms,
+    Terms { request, mut deadline }: Terms<'_>,
     mut watch: Option<&mut Watch>,
 ) -> io::Result<End> {
     let ended = pidfd_open(child, PidfdFlags::empty())?;
@@ -198,9 +201,15 @@ fn relay(
             left,
         )?;
         if let Some(watch) = watch.as_mut().filter(|_| ready[3]) {
-            let (lines, may_continue) = watch.handle_events();
-            lines.iter().for_each(|line| print_error(line));
-            if !may_continue {
+            let seen = watch.handle_events();
+            seen.lines.iter().for_each(|line| print_error(line));
+            if seen.guards_fell
+                && let Err(problem) = mounts::guard(&request.sandbox)
+            {
+                print_error(&format!("the command was killed: a guard cannot be put back: {problem}"));
+                kill_now(child);
+            }
+            if seen.persists {
                 print_error("the command was killed, because it kept creating such files");
                 kill_now(child);
             }
@@ -217,7 +226,7 @@ fn relay(
         if !is_ready && status_lines.contains("ready\n") {
             is_ready = true;
             // Do not start the command if the agent's process no longer wants it.
-            if confirm {
+            if request.confirm {
                 rustix::io::write(control.as_fd(), b"r").ok();
             } else if listening && let Some(inner) = &mut inner {
                 inner.write_all(&[START]).ok();

@@ -12,10 +12,9 @@ use std::time::SystemTime;
 /// How deep submodules are searched for; their names may contain slashes.
 const MODULE_DEPTH: usize = 6;
 /// The files of a git directory that control what git executes.
-const GIT_CONTROLS: [&str; 6] =
-    ["config", "config.worktree", "hooks", "commondir", "gitdir", "info/attributes"];
+const GIT_CONTROLS: [&str; 5] = ["config", "config.worktree", "hooks", "commondir", "gitdir"];
 /// Those of them that must not be created in a git directory that lacks them.
-const GIT_RESERVED: [&str; 4] = ["config.worktree", "info/attributes", "commondir", "hooks"];
+const GIT_RESERVED: [&str; 3] = ["config.worktree", "commondir", "hooks"];
 /// The directory of third-party packages: configuration in it takes effect only for a user who
 /// works inside it.
 const PACKAGES: &str = "node_modules";

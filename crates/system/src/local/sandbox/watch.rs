@@ -21,26 +21,45 @@ pub(super) struct Watch {
     /// The directories by watch descriptor.
     directories: HashMap<i32, PathBuf>,
     names: Vec<(PathBuf, String)>,
+    /// The names of guarded files, whose guard has to be put back when they are replaced.
+    guarded: Vec<(PathBuf, String)>,
     renamed: usize,
 }
 
+/// What has happened in the watched directories.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// A line for each file that was renamed.
+    pub(super) lines: Vec<String>,
+    /// Whether the command keeps creating such files.
+    pub(super) persists: bool,
+    /// Whether a guarded file was replaced.
+    pub(super) guards_fell: bool,
+}
+
 impl Watch {
-    /// Watches for the paths that do not exist yet. Returns `None` if there are none.
-    pub(super) fn new(paths: &[AbsPath]) -> Result<Option<Self>, String> {
-        let missing = paths.iter().filter(|path| fs::symlink_metadata(path.as_std()).is_err());
+    /// Watches for the `reserved` paths that do not exist yet, and for changes of `guarded` ones.
+    /// Returns `None` if there are none.
+    pub(super) fn new<'a>(
+        reserved: &[AbsPath],
+        guarded: impl Iterator<Item = &'a AbsPath>,
+    ) -> Result<Option<Self>, String> {
+        let missing = reserved.iter().filter(|path| fs::symlink_metadata(path.as_std()).is_err());
         let split = |path: &AbsPath| Some((path.parent()?.as_std().to_owned(), path.file_name()?.to_owned()));
         let names: Vec<_> = missing.filter_map(split).collect();
-        if names.is_empty() {
+        let guarded: Vec<_> = guarded.filter_map(split).collect();
+        if names.is_empty() && guarded.is_empty() {
             return Ok(None);
         }
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(watch_error)?;
         let mut directories = HashMap::new();
-        let parents: BTreeSet<_> = names.iter().map(|(directory, _)| directory.clone()).collect();
+        let parents: BTreeSet<_> =
+            names.iter().chain(&guarded).map(|(directory, _)| directory.clone()).collect();
         for directory in parents.into_iter().filter(|directory| directory.is_dir()) {
             let events = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
             directories.insert(add_watch(&inotify, &directory, events).map_err(watch_error)?, directory);
         }
-        Ok(Some(Self { inotify, directories, names, renamed: 0 }))
+        Ok(Some(Self { inotify, directories, names, guarded, renamed: 0 }))
     }
 
     /// Returns the descriptor that becomes readable when something has appeared.
@@ -48,8 +67,8 @@ impl Watch {
         self.inotify.as_fd()
     }
 
-    /// Renames what has appeared. Returns a line for each, and whether the command may continue.
-    pub(super) fn handle_events(&mut self) -> (Vec<String>, bool) {
+    /// Renames what has appeared.
+    pub(super) fn handle_events(&mut self) -> Seen {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
         let mut appeared = Vec::new();
@@ -62,24 +81,25 @@ impl Watch {
             }
         }
         if lost {
-            return self.check_all();
+            return Seen { guards_fell: true, ..self.check_all() };
         }
+        let guards_fell = appeared.iter().any(|appeared| self.guarded.contains(appeared));
         // Some file systems treat several spellings as the same name.
         let is_watched = |(directory, name): &(PathBuf, String)| {
             let name = Folded::of(name);
             self.names.iter().any(|(known, watched)| known == directory && name.matches(watched))
         };
         let found: Vec<_> = appeared.into_iter().filter(is_watched).collect();
-        self.rename_forbidden(found)
+        Seen { guards_fell, ..self.rename_forbidden(found) }
     }
 
-    /// Renames all watched names that exist now. Returns the same as [`Watch::handle_events`].
-    pub(super) fn check_all(&mut self) -> (Vec<String>, bool) {
+    /// Renames all watched names that exist now.
+    pub(super) fn check_all(&mut self) -> Seen {
         let names = self.names.clone();
         self.rename_forbidden(names)
     }
 
-    fn rename_forbidden(&mut self, names: Vec<(PathBuf, String)>) -> (Vec<String>, bool) {
+    fn rename_forbidden(&mut self, names: Vec<(PathBuf, String)>) -> Seen {
         let mut lines = Vec::new();
         let mut done = true;
         for path in names.into_iter().map(|(directory, name)| directory.join(name)) {
@@ -90,7 +110,7 @@ impl Watch {
                 done &= renamed;
             }
         }
-        (lines, done && self.renamed < FORBIDDEN_RENAMES)
+        Seen { lines, persists: !done || self.renamed >= FORBIDDEN_RENAMES, guards_fell: false }
     }
 }
 
@@ -132,24 +152,27 @@ mod tests {
         let path = |name: &str| top.join(name);
         fs::write(path(".npmrc").as_std(), "mine").unwrap();
         let watched = [".npmrc", ".envrc", ".vscode", "none/x"].map(path);
-        let mut watch = Watch::new(&watched).unwrap().unwrap();
-        assert_eq!(watch.handle_events(), (Vec::new(), true));
+        let mine = path(".npmrc");
+        let mut watch = Watch::new(&watched, std::iter::once(&mine)).unwrap().unwrap();
+        assert_eq!(watch.handle_events(), Seen::default());
         fs::write(path(".envrc").as_std(), "x").unwrap();
         fs::create_dir(path(".VSCode").as_std()).unwrap();
         fs::write(path("other").as_std(), "x").unwrap();
-        let (lines, may_continue) = watch.handle_events();
-        assert!(lines.len() == 2 && may_continue, "{lines:?}");
+        let seen = watch.handle_events();
+        assert!(seen.lines.len() == 2 && !seen.persists && !seen.guards_fell, "{seen:?}");
         assert!(
             path(".envrc.not-trusted").as_std().exists() && path(".VSCode.not-trusted").as_std().exists()
         );
         assert!(path(".npmrc").as_std().exists() && path("other").as_std().exists());
-        let mut may_continue = true;
+        fs::rename(path("other").as_std(), mine.as_std()).unwrap();
+        assert_eq!(watch.handle_events(), Seen { guards_fell: true, ..Seen::default() });
+        let mut persists = false;
         for _ in 0..FORBIDDEN_RENAMES {
             fs::write(path(".envrc").as_std(), "x").unwrap();
-            may_continue &= watch.handle_events().1;
+            persists |= watch.handle_events().persists;
         }
-        assert!(!may_continue && !path(".envrc").as_std().exists());
-        assert_eq!(watch.check_all().0, Vec::<String>::new());
-        assert!(Watch::new(&[path(".npmrc")]).unwrap().is_none());
+        assert!(persists && !path(".envrc").as_std().exists());
+        assert_eq!(watch.check_all().lines, Vec::<String>::new());
+        assert!(Watch::new(&[path(".npmrc")], std::iter::empty()).unwrap().is_none());
     }
 }

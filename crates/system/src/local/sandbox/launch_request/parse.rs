@@ -1,7 +1,7 @@
 //! The launcher's side: reads a request. An incomplete request runs nothing.
 
 use super::{HiddenVariables, LaunchCommand, LaunchRequest, MAGIC};
-use crate::{AbsPath, HomeEntry, HomeShare, HomeView, PathError, Sandbox, SandboxLevel, View};
+use crate::{AbsPath, HomeEntry, HomeShare, HomeView, LinkedFile, PathError, Sandbox, SandboxLevel, View};
 use std::io::{self, Read};
 
 /// The maximum size of all strings in bytes.
@@ -73,6 +73,8 @@ impl LaunchRequest {
                 "blank" => sandbox.secret.blanked.push(path()?),
                 "pin" => sandbox.protected.pinned.push(path()?),
                 "reserve" => sandbox.protected.reserved.push(path()?),
+                "link" => sandbox.protected.linked.push(LinkedFile { path: path()?, copy: path()? }),
+                "link-to" => sandbox.protected.linked.last_mut().ok_or_else(unknown)?.copy = path()?,
                 "most-processes" => sandbox.limits.processes = most()?,
                 "most-memory" => sandbox.limits.memory_bytes = most()?,
                 "most-file" => sandbox.limits.file_bytes = most()?,
@@ -145,6 +147,7 @@ pub(in crate::local::sandbox) fn read_view_option(
         "root" => view.roots.push(path()?),
         "read" => view.readable.push(path()?),
         "temp" => view.temp = Some(path()?),
+        "copies" => view.copies = Some(path()?),
         "home" => {
             let at = path()?;
             view.home = Some(HomeView { files: at.clone(), changes: at.clone(), at, entries: Vec::new() });
@@ -182,6 +185,7 @@ mod tests {
                     roots: vec![path("/w"), path("/a b=c")],
                     readable: vec![path("/r")],
                     temp: Some(path("/var/tmp/x")),
+                    copies: Some(path("/var/tmp/y")),
                     home: Some(HomeView {
                         at: path("/home/me"),
                         files: path("/var/tmp/h"),
@@ -192,6 +196,7 @@ mod tests {
                 protected: ProtectedPaths {
                     guarded: vec![path("/w/.git/hooks")],
                     reserved: vec![path("/w/.mcp.json")],
+                    linked: vec![LinkedFile { path: path("/w/.git/config"), copy: path("/var/tmp/y/c") }],
                     ..ProtectedPaths::default()
                 },
                 secret: SecretPaths {

@@ -18,7 +18,7 @@ pub(super) use {
     open::run,
 };
 
-use crate::limits::{ROOM_KEPT, ROOM_WAIT};
+use crate::limits::{ROOM_KEPT, ROOM_WAIT, ROOMS_KEPT};
 use crate::local::{private_directory, private_file::FileLock};
 use crate::{AbsPath, View};
 use std::collections::HashMap;
@@ -73,12 +73,29 @@ pub(super) fn receive(socket: impl std::os::fd::AsFd) -> io::Result<Vec<OwnedFd>
 
 /// The rooms of this process.
 #[derive(Debug, Default)]
-pub(in crate::local) struct Rooms(Mutex<HashMap<RoomRequest, Arc<Mutex<Slot>>>>);
+pub(in crate::local) struct Rooms(Mutex<HashMap<RoomRequest, Slot>>);
 
 #[derive(Debug)]
 struct Slot {
-    room: Option<Arc<Room>>,
+    cell: Arc<Mutex<Option<Arc<Room>>>>,
     used: Instant,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self { cell: Arc::default(), used: Instant::now() }
+    }
+}
+
+impl Slot {
+    /// Returns whether no command runs in the room, or waits for it.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.cell) == 1
+            && self
+                .cell
+                .try_lock()
+                .is_ok_and(|room| room.as_ref().is_none_or(|room| Arc::strong_count(room) == 1))
+    }
 }
 
 impl Rooms {
@@ -93,26 +110,34 @@ impl Rooms {
     ) -> Result<Arc<Room>, String> {
         let slot = {
             let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            rooms.retain(|known, slot| known == request || is_used(slot));
-            let empty = || Arc::new(Mutex::new(Slot { room: None, used: Instant::now() }));
-            Arc::clone(rooms.entry(request.clone()).or_insert_with(empty))
+            let slot = rooms.entry(request.clone()).or_default();
+            slot.used = Instant::now();
+            let cell = Arc::clone(&slot.cell);
+            forget_idle(&mut rooms, request);
+            cell
         };
         // Commands that start at the same time wait here for the first of them.
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.used = Instant::now();
-        if slot.room.is_none() {
-            slot.room = Some(Arc::new(open(request, launcher)?));
+        let mut room = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if room.is_none() {
+            *room = Some(Arc::new(open(request, launcher)?));
         }
-        slot.room.clone().ok_or_else(String::new)
+        room.clone().ok_or_else(String::new)
     }
 }
 
-/// Returns whether commands run in a room, or it was used lately.
-fn is_used(slot: &Arc<Mutex<Slot>>) -> bool {
-    // A slot that is locked is just being opened.
-    slot.try_lock().map_or(true, |slot| {
-        slot.used.elapsed() < ROOM_KEPT || slot.room.as_ref().is_some_and(|room| Arc::strong_count(room) > 1)
-    })
+/// Forgets rooms without commands: those that were not used for [`ROOM_KEPT`], and the least
+/// recently used ones over [`ROOMS_KEPT`], because each holds descriptors.
+fn forget_idle(rooms: &mut HashMap<RoomRequest, Slot>, current: &RoomRequest) {
+    rooms.retain(|known, slot| known == current || slot.used.elapsed() < ROOM_KEPT || !slot.is_idle());
+    let mut idle: Vec<_> = rooms
+        .iter()
+        .filter(|(known, slot)| *known != current && slot.is_idle())
+        .map(|(_, slot)| slot.used)
+        .collect();
+    idle.sort_unstable_by(|one, other| other.cmp(one));
+    if let Some(oldest) = idle.get(ROOMS_KEPT - 1).copied() {
+        rooms.retain(|known, slot| known == current || slot.used > oldest || !slot.is_idle());
+    }
 }
 
 /// Opens a room.
@@ -132,6 +157,9 @@ fn prepare(view: &mut View) -> io::Result<Option<FileLock>> {
     if let Some(temp) = &view.temp {
         private_directory::create(temp)?;
         note_use(temp.parent())?;
+    }
+    if let Some(copies) = &view.copies {
+        private_directory::create(copies)?;
     }
     let Some(home) = &mut view.home else { return Ok(None) };
     private_directory::create(&home.files)?;
@@ -231,6 +259,7 @@ mod tests {
             roots: vec![path("/a=b"), path("/c d")],
             readable: vec![path("/r")],
             temp: Some(path("/t")),
+            copies: Some(path("/k")),
             home: Some(home),
         };
         for request in [RoomRequest::default(), RoomRequest { view, network: true }] {

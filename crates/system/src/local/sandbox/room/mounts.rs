@@ -52,6 +52,9 @@ pub(super) fn build(view: &View) -> Result<(), String> {
     } else {
         root.directory(TEMP_PLACE)?;
     }
+    if let Some((path, copies)) = &sources.copies {
+        root.bind(copies, &root.directory(path.as_str())?, path)?;
+    }
     if let Some((home, files)) = &sources.home {
         root.bind(files, &root.directory(home.at.as_str())?, &home.at)?;
         home::share(&root, home)?;
@@ -73,6 +76,7 @@ pub(super) fn build(view: &View) -> Result<(), String> {
 /// The files of the view, opened before anything is mounted over them.
 struct Sources<'a> {
     temp: Option<(&'a AbsPath, OwnedFd)>,
+    copies: Option<(&'a AbsPath, OwnedFd)>,
     home: Option<(&'a crate::HomeView, OwnedFd)>,
     /// The roots and what is readable, parents before their children. `true` for what is writable.
     named: Vec<(AbsPath, OwnedFd, bool)>,
@@ -81,7 +85,9 @@ struct Sources<'a> {
 impl<'a> Sources<'a> {
     fn open(view: &'a View) -> Result<Self, String> {
         let own = |path: &AbsPath| open_directory(path.as_str()).map_err(problem(path));
-        let temp = view.temp.as_ref().map(|path| own(path).map(|source| (path, source))).transpose()?;
+        let with_path = |path| own(path).map(|source| (path, source));
+        let temp = view.temp.as_ref().map(with_path).transpose()?;
+        let copies = view.copies.as_ref().map(with_path).transpose()?;
         let home = view.home.as_ref();
         let home = home.map(|home| own(&home.files).map(|source| (home, source))).transpose()?;
         let mut named: Vec<_> = view.writable().map(|path| (path.clone(), true)).collect();
@@ -99,7 +105,7 @@ impl<'a> Sources<'a> {
                 Err(error) => return Err(problem(&path)(error)),
             }
         }
-        Ok(Self { temp, home, named: opened })
+        Ok(Self { temp, copies, home, named: opened })
     }
 }
 

@@ -1,0 +1,277 @@
+//! Git's configuration as confined commands see it. A repository's configuration names programs that
+//! git runs, also outside of the sandbox, and git commands change it all the time. Therefore
+//! commands change a copy. Changes that name no program are carried over to the original after each
+//! command; the others stay in the copy, for the session's own commands.
+//!
+//! The copies are in a directory that commands can write to. The bases, which are the originals as
+//! they were when the copies were made or last compared, are in one that they do not see.
+
+mod config;
+
+pub(super) use config::all_harmless;
+
+use super::entry::EntryHandle;
+use crate::limits::CONTROL_FILE_BYTES;
+use crate::{AbsPath, LinkedFile, SystemError};
+use config::{Config, Difference};
+use rustix::fs::{Mode, OFlags};
+use std::collections::HashSet;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Read, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// The name of the directory of the bases, next to that of the copies.
+const BASES: &str = "bases";
+
+/// Carries changes between originals and copies, one operation at a time.
+#[derive(Debug, Default)]
+pub(super) struct Controls {
+    /// The changes that were not carried over, by their descriptions. Each is reported once.
+    reported: Mutex<HashSet<String>>,
+}
+
+impl Controls {
+    /// Returns the files of `paths` that commands change in a copy below `directory`, with their
+    /// copies up to date. Files that are no regular files of a limited size with one name are left
+    /// out. What earlier commands left to carry over is carried over; a line describes each change
+    /// that is not.
+    pub(super) fn prepare(
+        &self,
+        paths: &[AbsPath],
+        directory: &AbsPath,
+    ) -> Result<(Vec<LinkedFile>, Vec<String>), SystemError> {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut linked, mut lines) = (Vec::new(), Vec::new());
+        for path in paths {
+            let Some(original) = read(path) else { continue };
+            let file = LinkedFile { path: path.clone(), copy: directory.join(name(path)) };
+            lines.extend(carry(&file, &mut reported));
+            let original = read(path).unwrap_or(original);
+            match refreshed(&file, &original) {
+                None => {}
+                Some(copy) => {
+                    write(&file.copy, &copy, ".new")?;
+                    write(&base(&file.copy), &original, ".new")?;
+                }
+            }
+            linked.push(file);
+        }
+        Ok((linked, lines))
+    }
+
+    /// Carries over what commands changed. Returns a line for each change that is not carried over.
+    pub(super) fn carry(&self, files: &[LinkedFile]) -> Vec<String> {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        files.iter().flat_map(|file| carry(file, &mut reported)).collect()
+    }
+}
+
+/// Returns the new content of a copy whose original is not the base any more; `None` if it is.
+fn refreshed(file: &LinkedFile, original: &str) -> Option<String> {
+    let parse = Config::parse;
+    let (Some(base), Some(copy)) = (read(&base(&file.copy)), read(&file.copy)) else {
+        return Some(original.to_owned());
+    };
+    match (parse(&base), parse(original), parse(&copy)) {
+        (Some(base), Some(original), Some(copy)) => {
+            let is_same = base.difference(&original).is_empty();
+            (!is_same).then(|| original.with(&base.difference(&copy)).text())
+        }
+        _ => (base != original).then(|| original.to_owned()),
+    }
+}
+
+/// Carries over the changes of one file.
+fn carry(file: &LinkedFile, reported: &mut HashSet<String>) -> Vec<String> {
+    let base_path = base(&file.copy);
+    let (Some(base), Some(copy)) = (read(&base_path), read(&file.copy)) else { return Vec::new() };
+    if base == copy {
+        return Vec::new();
+    }
+    let (base, copy) = match (Config::parse(&base), Config::parse(&copy)) {
+        (Some(base), Some(copy)) => (base, copy),
+        _ => return report(file, "it cannot be read here", reported),
+    };
+    let (harmless, others) = base.judge(&copy);
+    let mut lines = Vec::new();
+    if !harmless.is_empty() {
+        match apply(&file.path, &harmless) {
+            Ok(()) => {
+                if let Err(error) = write(&base_path, &base.with(&harmless).text(), ".new") {
+                    lines.extend(report(file, &error.to_string(), reported));
+                }
+            }
+            Err(problem) => lines.extend(report(file, &problem, reported)),
+        }
+    }
+    for setting in others.added.iter().chain(&others.removed) {
+        let why = format!("git may run a program or use another place for {setting}");
+        lines.extend(report(file, &why, reported));
+    }
+    lines
+}
+
+/// Changes an original, as git does: with its lock file, which replaces it.
+fn apply(path: &AbsPath, changes: &Difference) -> Result<(), String> {
+    let original = read(path).ok_or("the original cannot be read")?;
+    let parsed = Config::parse(&original).ok_or("the original cannot be read here")?;
+    let changed = parsed.with(changes).text();
+    match changed == original {
+        true => Ok(()),
+        false => write(path, &changed, ".lock").map_err(|error| error.to_string()),
+    }
+}
+
+/// Returns a line about changes that stay in the sandbox, once.
+fn report(file: &LinkedFile, why: &str, reported: &mut HashSet<String>) -> Vec<String> {
+    let line = format!("a change of {} is kept for commands in the sandbox only: {why}", file.path);
+    reported.insert(line.clone()).then_some(line).into_iter().collect()
+}
+
+/// Returns the name of the copy of a file.
+fn name(path: &AbsPath) -> String {
+    let mut hasher = DefaultHasher::new();
+    path.as_str().hash(&mut hasher);
+    format!("{:016x}-{}", hasher.finish(), path.file_name().unwrap_or_default())
+}
+
+/// Returns the base of a copy.
+fn base(copy: &AbsPath) -> AbsPath {
+    let directory = copy.parent().and_then(|copies| copies.parent()).unwrap_or_else(|| copy.clone());
+    directory.join(BASES).join(copy.file_name().unwrap_or_default())
+}
+
+/// Reads a regular file of a limited size with one name, without following links.
+fn read(path: &AbsPath) -> Option<String> {
+    let entry = EntryHandle::open(path, false).ok()?;
+    let found = entry.regular("read").ok()??;
+    let file = entry.file("read", OFlags::RDONLY).ok()?;
+    let is_small = file.metadata().is_ok_and(|found| found.len() <= CONTROL_FILE_BYTES);
+    let mut text = String::new();
+    file.take(CONTROL_FILE_BYTES).read_to_string(&mut text).ok()?;
+    (is_small && found.links == 1).then_some(text)
+}
+
+/// Replaces a file, or creates it, through a new file beside it with `suffix`, which must not exist.
+fn write(path: &AbsPath, text: &str, suffix: &str) -> Result<(), SystemError> {
+    let entry = EntryHandle::open(path, true)?;
+    let fail = |error: rustix::io::Errno| SystemError::from_io("write", path, error.into());
+    let mode = entry.regular("write").ok().flatten().map_or(0o600, |found| found.permissions & 0o777);
+    let new = format!("{}{suffix}", entry.name);
+    if suffix != LOCK {
+        rustix::fs::unlinkat(&entry.directory, &new, rustix::fs::AtFlags::empty()).ok();
+    }
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&entry.directory, &new, flags, Mode::from(mode)).map_err(fail)?;
+    let mut file = File::from(file);
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    let renamed = written.map_err(|source| SystemError::from_io("write", path, source)).and_then(|()| {
+        rustix::fs::renameat(&entry.directory, &new, &entry.directory, &entry.name).map_err(fail)
+    });
+    if renamed.is_err() {
+        rustix::fs::unlinkat(&entry.directory, &new, rustix::fs::AtFlags::empty()).ok();
+    }
+    renamed
+}
+
+/// The suffix of git's lock files.
+const LOCK: &str = ".lock";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const BASE: &str = "[core]\n\tbare = false\n";
+
+    struct Stage {
+        _dir: tempfile::TempDir,
+        original: AbsPath,
+        copies: AbsPath,
+        controls: Controls,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+            let (original, copies) = (top.join("config"), top.join("own/control"));
+            fs::write(original.as_std(), BASE).unwrap();
+            Self { _dir: dir, original, copies, controls: Controls::default() }
+        }
+
+        fn prepare(&self) -> (Vec<LinkedFile>, Vec<String>) {
+            self.controls.prepare(std::slice::from_ref(&self.original), &self.copies).unwrap()
+        }
+
+        fn original(&self) -> String {
+            fs::read_to_string(self.original.as_std()).unwrap()
+        }
+    }
+
+    fn append(path: &AbsPath, text: &str) {
+        let before = fs::read_to_string(path.as_std()).unwrap();
+        fs::write(path.as_std(), format!("{before}{text}")).unwrap();
+    }
+
+    #[test]
+    fn harmless_changes_reach_the_original() {
+        let stage = Stage::new();
+        let (files, _) = stage.prepare();
+        assert_eq!(fs::read_to_string(files[0].copy.as_std()).unwrap(), BASE);
+        append(&files[0].copy, "[remote \"o\"]\n\turl = https://h/x\n[core]\n\tfsmonitor = evil\n");
+        let lines = stage.controls.carry(&files);
+        assert!(lines.len() == 1 && lines[0].contains("core.fsmonitor"), "{lines:?}");
+        let carried = stage.original();
+        assert!(carried.contains("https://h/x") && !carried.contains("evil"), "{carried}");
+        assert_eq!(stage.controls.carry(&files), Vec::<String>::new(), "it is reported once");
+        // The copy keeps both, and takes what the user changes.
+        append(&stage.original, "[alias]\n\tst = status\n");
+        stage.prepare();
+        let copy = fs::read_to_string(files[0].copy.as_std()).unwrap();
+        assert!(
+            copy.contains("evil") && copy.contains("https://h/x") && copy.contains("st = status"),
+            "{copy}"
+        );
+        assert!(!stage.original().contains("evil"));
+    }
+
+    #[test]
+    fn a_removed_or_replaced_copy_changes_nothing() {
+        let stage = Stage::new();
+        let (files, _) = stage.prepare();
+        let copy = files[0].copy.as_std();
+        fs::remove_file(copy).unwrap();
+        assert_eq!(stage.controls.carry(&files), Vec::<String>::new());
+        std::os::unix::fs::symlink("/etc/passwd", copy).unwrap();
+        assert_eq!(stage.controls.carry(&files), Vec::<String>::new());
+        stage.prepare();
+        assert_eq!(fs::read_to_string(copy).unwrap(), BASE, "it is made again");
+        fs::write(copy, "[core\n").unwrap();
+        assert!(stage.controls.carry(&files)[0].contains("cannot be read"));
+        assert_eq!(stage.original(), BASE);
+    }
+
+    #[test]
+    fn a_lock_of_git_is_respected() {
+        let stage = Stage::new();
+        let (files, _) = stage.prepare();
+        append(&files[0].copy, "[branch \"b\"]\n\tremote = .\n");
+        let lock = format!("{}.lock", stage.original);
+        fs::write(&lock, "").unwrap();
+        assert_eq!(stage.controls.carry(&files).len(), 1);
+        assert_eq!(stage.original(), BASE);
+        fs::remove_file(&lock).unwrap();
+        stage.prepare();
+        assert!(stage.original().contains("[branch \"b\"]"), "{}", stage.original());
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_original_is_left_out() {
+        let stage = Stage::new();
+        fs::rename(stage.original.as_std(), stage.original.parent().unwrap().join("real").as_std()).unwrap();
+        std::os::unix::fs::symlink("real", stage.original.as_std()).unwrap();
+        assert_eq!(stage.prepare().0, Vec::new());
+    }
+}
