@@ -110,7 +110,7 @@ pub use model::{
 pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;
 pub use policy::{
-    Answer, PermissionRule, PermissionRules, Remedy, SandboxOptions, ServerRule, ServerRules,
+    Answer, PermissionRule, PermissionRules, Remedy, SandboxOptions, Secrets, ServerRule, ServerRules,
     check_tool_name, check_tool_pattern, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};

@@ -1,5 +1,6 @@
 //! A [`System`] that runs commands in the session's sandbox.
 
+use crate::veil::{Veil, VeiledProcess};
 use crate::{
     AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, Metadata, Piped, PipedCommand,
     Process, Routes, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange,
@@ -136,7 +137,9 @@ impl System for Confined {
                 false => Confinement::Required(sandbox),
             };
         }
-        self.inner.spawn(command).await
+        let process = self.inner.spawn(command).await?;
+        let values = self.inner.project_secrets(&self.sandbox);
+        Ok(VeiledProcess::over(process, Arc::new(Veil::over(&values))))
     }
 
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {

@@ -35,6 +35,7 @@ mod sandbox;
 mod secrets;
 mod system;
 mod text;
+mod veil;
 mod view;
 mod within;
 

@@ -73,6 +73,10 @@ pub(crate) const ROOM_WAIT: Duration = Duration::from_secs(20);
 pub(crate) const ROOM_KEPT: Duration = Duration::from_secs(10 * 60);
 /// How many rooms without commands are kept.
 pub(crate) const ROOMS_KEPT: usize = 4;
+/// Maximum number of files of a project whose values are removed from the output of commands.
+pub(crate) const SECRET_FILES: usize = 64;
+/// Maximum number of bytes of such a file that are read.
+pub(crate) const SECRET_FILE_BYTES: u64 = 64 * 1024;
 /// Maximum size of a control file that commands change in a copy, in bytes.
 pub(crate) const CONTROL_FILE_BYTES: u64 = 1024 * 1024;
 /// Maximum size of a configuration file of the home directory that is copied for commands, in

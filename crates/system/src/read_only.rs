@@ -113,6 +113,10 @@ impl System for ReadOnly {
         self.inner.today()
     }
 
+    fn project_secrets(&self, sandbox: &crate::Sandbox) -> Vec<String> {
+        self.inner.project_secrets(sandbox)
+    }
+
     fn commands_see(&self, path: &AbsPath) -> bool {
         self.inner.commands_see(path)
     }

@@ -58,9 +58,6 @@ pub struct ProtectedPaths {
     /// Paths that must not be created. An existing one has to be guarded; one that appears while a
     /// command runs is renamed immediately.
     pub reserved: Vec<AbsPath>,
-    /// Names of files and directories that are guarded at any depth. A name may have several
-    /// components. Those at the top level are listed in `guarded` too.
-    pub nested: Vec<String>,
     /// Files that commands change in a copy. The launcher puts links to the copies in their place.
     pub linked: Vec<LinkedFile>,
     /// Directories that cannot be renamed, because they contain files that are secret by their
@@ -88,7 +85,10 @@ pub struct SecretPaths {
     pub patterns: Vec<String>,
     /// Patterns of names that are not secret although one of `patterns` matches.
     pub exceptions: Vec<String>,
-    /// Existing files that read as empty: those that were found by `patterns`.
+    /// Those of `patterns` whose files commands cannot read. They can read the others, and the values
+    /// in these are removed from their output.
+    pub hide: Vec<String>,
+    /// Existing files that commands cannot read: those that were found by `hide`.
     pub blanked: Vec<AbsPath>,
 }
 
@@ -178,12 +178,21 @@ impl Sandbox {
     /// Returns whether a file is secret by its name, its path, or its path below a writable
     /// directory.
     pub fn is_secret(&self, path: &AbsPath) -> bool {
+        self.is_named(path, &self.secret.patterns)
+    }
+
+    /// Returns whether commands cannot read a file, as [`Sandbox::is_secret`] does.
+    pub(crate) fn is_hidden(&self, path: &AbsPath) -> bool {
+        self.is_named(path, &self.secret.hide)
+    }
+
+    fn is_named(&self, path: &AbsPath, patterns: &[String]) -> bool {
         let Some(name) = path.file_name() else { return false };
         let folded_name = Folded::of(name);
         if self.secret.exceptions.iter().any(|pattern| folded_name.matches(pattern)) {
             return false;
         }
         let spelled = PathSpellings::of(path, &self.view.roots);
-        self.secret.patterns.iter().any(|pattern| spelled.matches(pattern))
+        patterns.iter().any(|pattern| spelled.matches(pattern))
     }
 }

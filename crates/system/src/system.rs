@@ -287,6 +287,11 @@ pub trait System: Send + Sync {
         None
     }
 
+    /// Returns the values of secret files that the last command confined like this could read.
+    fn project_secrets(&self, _sandbox: &Sandbox) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns whether the session's commands see a file of this machine, if it exists.
     fn commands_see(&self, _path: &AbsPath) -> bool {
         true

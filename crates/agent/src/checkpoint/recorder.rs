@@ -242,6 +242,10 @@ impl System for Recorder {
         self.inner.shell()
     }
 
+    fn project_secrets(&self, sandbox: &Sandbox) -> Vec<String> {
+        self.inner.project_secrets(sandbox)
+    }
+
     fn commands_see(&self, path: &AbsPath) -> bool {
         self.inner.commands_see(path)
     }

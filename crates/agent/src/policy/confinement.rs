@@ -41,6 +41,8 @@ pub struct SandboxOptions {
     /// Files and directories that commands cannot read even below a writable directory: this
     /// program's own data.
     pub hidden: Vec<AbsPath>,
+    /// Whether commands can read files of the project whose names indicate a secret.
+    pub secrets: Secrets,
     /// Paths that commands cannot write even below a writable directory: this program's own
     /// settings.
     pub guarded: Vec<AbsPath>,
@@ -91,6 +93,16 @@ impl OwnFiles {
             entries: options.home_entries.clone(),
         })
     }
+}
+
+/// How commands see files of the project whose names indicate a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Secrets {
+    /// They can read them; their values are removed from the output.
+    #[default]
+    Read,
+    /// They cannot open them.
+    Hide,
 }
 
 /// The confinement of a command.
@@ -246,6 +258,7 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
     let git = protected::GIT.iter().map(|name| &**name);
     // `.git` is blocked for tools that take a path, but a build may read its own history.
     let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
+    let built_in: Vec<_> = built_in.map(|pattern| (*pattern).to_owned()).collect();
     let unread = rules.deny.iter().filter_map(|rule| rule.unread()).map(str::to_owned);
     let own = blocked_paths.iter().cloned().chain(unread);
     let protected = ProtectedPaths {
@@ -253,8 +266,7 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
             .into_iter()
             .chain(options.guarded.iter().cloned())
             .collect(),
-        reserved: below(&mut protected::all().chain([protected::CARGO])),
-        nested: protected::all().map(str::to_owned).collect(),
+        reserved: below(&mut protected::all()),
         linked: Vec::new(),
         pinned: Vec::new(),
     };
@@ -267,7 +279,11 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
     };
     let secret = SecretPaths {
         hidden: options.hidden.clone(),
-        patterns: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
+        patterns: built_in.iter().cloned().chain(own.clone()).collect(),
+        hide: match options.secrets {
+            Secrets::Read => own.collect(),
+            Secrets::Hide => built_in.into_iter().chain(own).collect(),
+        },
         exceptions: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
         blanked: Vec::new(),
     };

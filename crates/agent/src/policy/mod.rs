@@ -28,8 +28,8 @@ mod table;
 
 pub use advice::Remedy;
 pub(crate) use advice::remedy;
-pub use confinement::SandboxOptions;
 pub(crate) use confinement::{Bounds, CommandConfinement, OwnFiles, expected, sandbox};
+pub use confinement::{SandboxOptions, Secrets};
 pub(crate) use grants::{Grants, label, scope};
 pub(crate) use names::ALL_PROJECTS;
 pub use names::{check_tool_name, check_tool_pattern, tool_names};

@@ -1,6 +1,7 @@
 //! Preparation before the launcher starts a command: finds secret and guarded files, and creates
 //! the session's private temporary directory.
 
+use super::entry::EntryHandle;
 use super::{
     LocalSystem,
     blocking::blocking,
@@ -9,12 +10,16 @@ use super::{
     sandbox::{self, LaunchCommand, LaunchRequest, RoomRequest, Survey, SurveyResult, TooMany},
     start::{self, Launch},
 };
-use crate::limits::{CACHES_AGE, TEMP_AGE, TEMP_SWEEP_INTERVAL};
+use crate::limits::{CACHES_AGE, SECRET_FILE_BYTES, SECRET_FILES, TEMP_AGE, TEMP_SWEEP_INTERVAL};
+use crate::veil::secret_values;
 use crate::{
     AbsPath, Command, Confinement, PipedCommand, Sandbox, SandboxLevel, SandboxSupport, SystemError, View,
 };
+use rustix::fs::OFlags;
+use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -60,7 +65,7 @@ impl LocalSystem {
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
         let (mut sandbox, survey, rooms) = (sandbox.clone(), self.survey.clone(), self.rooms.clone());
-        let controls = Arc::clone(&self.controls);
+        let (controls, secrets) = (Arc::clone(&self.controls), Arc::clone(&self.secrets));
         if let Some(path) = start::own_path(&command.env).or_else(|| std::env::var_os("PATH")) {
             sandbox.view.add_program_directories(&path);
         }
@@ -71,7 +76,9 @@ impl LocalSystem {
                 temp.iter().try_for_each(create_own)?;
                 return Ok((sandbox, None));
             }
-            let sandbox = complete_sandbox(sandbox, &survey, &controls)?;
+            let roots = sandbox.view.roots.clone();
+            let (sandbox, values) = complete_sandbox(sandbox, &survey, &controls)?;
+            secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(roots, values);
             let request = RoomRequest { view: sandbox.view.clone(), network: sandbox.network };
             let room = rooms.get(&request, &launcher).map_err(SystemError::NoRoom)?;
             Ok((sandbox, Some(room)))
@@ -141,7 +148,7 @@ fn complete_sandbox(
     mut sandbox: Sandbox,
     survey: &Survey,
     controls: &Controls,
-) -> Result<Sandbox, SystemError> {
+) -> Result<(Sandbox, Vec<String>), SystemError> {
     let outside: Vec<_> = sandbox.view.writable().filter_map(sandbox::git_directory).collect();
     for root in sandbox.view.roots.clone() {
         if let Some(repository) = sandbox::repository_above(&sandbox.view, &root) {
@@ -174,9 +181,26 @@ fn complete_sandbox(
     if sandbox.level != SandboxLevel::WorkspaceWrite {
         sandbox.protected.reserved.clear();
     }
-    sandbox.secret.blanked = secrets;
+    // A hard link to a hidden file is hidden too.
+    let id =
+        |path: &AbsPath| fs::symlink_metadata(path.as_std()).ok().map(|found| (found.dev(), found.ino()));
+    let named: HashSet<_> = secrets.iter().filter(|path| sandbox.is_hidden(path)).filter_map(id).collect();
+    let (hidden, readable): (Vec<_>, Vec<_>) =
+        secrets.into_iter().partition(|path| id(path).is_some_and(|id| named.contains(&id)));
+    sandbox.secret.blanked = hidden;
     sandbox.protected.pinned = pinned;
-    Ok(sandbox)
+    let values =
+        readable.iter().take(SECRET_FILES).filter_map(small_text).flat_map(|text| secret_values(&text));
+    let values = values.collect();
+    Ok((sandbox, values))
+}
+
+/// Reads a file with secrets, without following links.
+fn small_text(path: &AbsPath) -> Option<String> {
+    let file = EntryHandle::open(path, false).ok()?.file("read", OFlags::RDONLY).ok()?;
+    let mut bytes = Vec::new();
+    file.take(SECRET_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Returns whether a path is that of the configuration of a git repository, a worktree or a

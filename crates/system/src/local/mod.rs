@@ -60,7 +60,8 @@ use sandbox::{Rooms, Survey};
 pub use sandbox::{is_ordinary_variable, run_in_terminal, run_sandboxed};
 pub use space::free_bytes;
 pub use stamp::FileStamp;
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub use terminal::{is_interactive, open_terminal};
 use watchdog::Watchdog;
 pub use watcher::start_watcher;
@@ -82,6 +83,8 @@ pub struct LocalSystem {
     survey: Arc<Survey>,
     rooms: Arc<Rooms>,
     controls: Arc<Controls>,
+    /// The values of the secret files below the directories of sandboxes.
+    secrets: Arc<Mutex<HashMap<Vec<AbsPath>, Vec<String>>>>,
     leftovers: Arc<Leftovers>,
     /// The paths that the reads and writes of one tool call are bound to.
     pinned: Option<Arc<Pinned>>,
@@ -216,6 +219,11 @@ impl System for LocalSystem {
             replace::private(&path, &leftovers, &bytes)
         })
         .await
+    }
+
+    fn project_secrets(&self, sandbox: &Sandbox) -> Vec<String> {
+        let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.get(&sandbox.view.roots).cloned().unwrap_or_default()
     }
 
     async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {

@@ -264,3 +264,33 @@ async fn a_guard_is_put_back_when_the_user_runs_git() {
     assert!(config.contains("user.name=outside") && !config.contains("evil"), "{config} {output}");
     stage.check("git config user.name | grep outside", true).await;
 }
+
+#[tokio::test]
+async fn values_of_secret_files_are_not_printed() {
+    let (mut stage, _own) = stage();
+    stage.sandbox.secret.hide.clear();
+    fs::write(stage.project.join(".env").as_std(), "API_TOKEN=canary-0123\nPORT=3000\n").unwrap();
+    if !holds(&stage).await {
+        return;
+    }
+    let (output, _) = stage
+        .run("cat .env; . ./.env; echo $PORT; printf %s $API_TOKEN | od -An -tx1 | tr -d ' '")
+        .await
+        .unwrap();
+    assert_eq!(output, "API_TOKEN=[secret]\nPORT=3000\n3000\n[secret]\n");
+    stage.check("echo B=2 >> .env && grep B=2 .env", true).await;
+    let text = fs::read_to_string(stage.project.join(".env").as_std()).unwrap();
+    assert_eq!(text, "API_TOKEN=canary-0123\nPORT=3000\nB=2\n");
+}
+
+#[tokio::test]
+async fn a_hidden_file_fails_and_loses_nothing() {
+    let (stage, _own) = stage();
+    if !holds(&stage).await {
+        return;
+    }
+    for line in ["cat .env", "echo B=2 >> .env", "rm .env", "mv a.txt .env"] {
+        stage.check(line, false).await;
+    }
+    assert_eq!(fs::read_to_string(stage.project.join(".env").as_std()).unwrap(), "CANARY=1");
+}

@@ -54,6 +54,7 @@ impl Stage {
                 hidden: Vec::new(),
                 patterns: vec!["*.env".to_owned(), "*.env.*".to_owned()],
                 exceptions: vec!["*.env.example".to_owned()],
+                hide: vec!["*.env".to_owned(), "*.env.*".to_owned()],
                 blanked: Vec::new(),
             },
             ..Sandbox::default()

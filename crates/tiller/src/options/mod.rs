@@ -19,7 +19,7 @@ use ::mcp::{Offered, server_name};
 use ::providers::NamedAddresses;
 use agent::{
     Answer, CallsAsText, HookEvent, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, Redactor,
-    ServerRule,
+    Secrets, ServerRule,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use system::{AbsPath, HomeEntry, LocalSystem, LoginShell, ResourceLimits, SandboxLevel, System, Within};
@@ -94,6 +94,8 @@ pub(crate) struct CommandOptions {
     /// What sandboxed commands see of the home directory in addition to the usual.
     pub(crate) home_entries: Vec<HomeEntry>,
     pub(crate) resource_limits: ResourceLimits,
+    /// Whether sandboxed commands can read files with secrets.
+    pub(crate) secrets: Secrets,
     /// Files with secrets of this program that commands must not see.
     pub(crate) secret_files: Vec<AbsPath>,
     /// Variables that commands get although their names look like those of secrets.
@@ -315,6 +317,7 @@ impl Options {
                 writable_paths: Vec::new(),
                 readable_paths: Vec::new(),
                 home_entries: Vec::new(),
+                secrets: Secrets::Read,
                 resource_limits: ResourceLimits::default(),
                 secret_files: Vec::new(),
                 keep_variables: Vec::new(),

@@ -122,6 +122,7 @@ fn sandbox(options: &Options) -> SandboxOptions {
         shared: shared_temp(&directories.temp),
         temp: system::private_temp(),
         limits: options.commands.resource_limits,
+        secrets: options.commands.secrets,
         hidden,
         guarded: own.collect(),
     }

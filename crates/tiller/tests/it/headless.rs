@@ -47,7 +47,7 @@ fn the_prompt_may_come_from_stdin() {
 #[test]
 fn calls_that_need_approval_are_denied_and_the_flag_is_named() {
     let home = Home::new();
-    home.settings("[sandbox]\nlevel = 'off'\n");
+    home.settings("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = 'off'\n");
     let denied =
         home.run(&["-p", "run install -m 600 /dev/null made && test -f /etc/none.pem", "-o", "json"]);
     let json: Value = serde_json::from_slice(&denied.stdout).unwrap();

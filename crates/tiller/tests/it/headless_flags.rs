@@ -49,7 +49,7 @@ fn with_stdin(home: &Home, args: &[&str], stdin: &[u8]) -> Output {
 #[test]
 fn the_rule_that_a_denial_names_passes_the_call() {
     let home = Home::new();
-    home.settings("[sandbox]\nlevel = 'off'\n");
+    home.settings("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = 'off'\n");
     let prompt = "run install -m 600 /dev/null made && test -f /etc/none.pem";
     let denied = home.run(&["-p", prompt]);
     assert_eq!(home.read("made"), None);

@@ -379,6 +379,10 @@ impl System for AcpSystem {
         self.local.write(path, bytes).await
     }
 
+    fn project_secrets(&self, sandbox: &Sandbox) -> Vec<String> {
+        self.local.project_secrets(sandbox)
+    }
+
     async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {
         self.local.create_own_directory(path).await
     }

@@ -3,9 +3,9 @@
 use super::namespaces::problem;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{MountFlags, mount, mount_bind};
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// Devices that are safe to share. `/dev/tty` is not included: it refers to the user's terminal.
 const SHARED: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -25,6 +25,9 @@ pub(super) const WRITABLE: [&str; 7] =
 
 /// The directory of a room for links to copies of control files. Commands cannot write to it.
 pub(super) const LINKED: &str = "/dev/.linked";
+
+/// A file of a room that commands cannot read, which covers files that they must not read.
+pub(super) const UNREADABLE: &str = "/dev/.unreadable";
 
 /// The devices that are shared, opened before they are covered.
 pub(super) struct Devices(Vec<(&'static str, OwnedFd)>);
@@ -57,6 +60,9 @@ pub(super) fn mount_below(root: &str, Devices(devices): Devices) -> Result<(), S
     for directory in [&pts, &shm, &linked] {
         fs::create_dir(directory).map_err(problem(directory))?;
     }
+    let unreadable = format!("{root}{UNREADABLE}");
+    fs::write(&unreadable, "").map_err(problem(&unreadable))?;
+    fs::set_permissions(&unreadable, Permissions::from_mode(0)).map_err(problem(&unreadable))?;
     mount("devpts", pts.as_str(), "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")
         .map_err(problem(&pts))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;

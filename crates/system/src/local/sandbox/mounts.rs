@@ -37,7 +37,8 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
     guard(sandbox)?;
     for path in &sandbox.secret.blanked {
         // An error if the file has been moved since it was found: the uncovered file could be read.
-        mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
+        mount_bind(devices::UNREADABLE, path.as_std()).map_err(problem(path))?;
+        read_only(path.as_str()).map_err(problem(path))?;
     }
     for path in &sandbox.secret.hidden {
         cover(path.as_std()).map_err(problem(path))?;

@@ -15,10 +15,6 @@ const MODULE_DEPTH: usize = 6;
 const GIT_CONTROLS: [&str; 5] = ["config", "config.worktree", "hooks", "commondir", "gitdir"];
 /// Those of them that must not be created in a git directory that lacks them.
 const GIT_RESERVED: [&str; 3] = ["config.worktree", "commondir", "hooks"];
-/// The directory of third-party packages: configuration in it takes effect only for a user who
-/// works inside it.
-const PACKAGES: &str = "node_modules";
-
 /// The result of a survey.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::local) struct SurveyResult {
@@ -49,20 +45,14 @@ type Listings = HashMap<AbsPath, Listing>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Scope {
     roots: Vec<AbsPath>,
-    nested: Vec<String>,
     patterns: Vec<String>,
     exceptions: Vec<String>,
 }
 
 impl Scope {
     fn of(sandbox: &Sandbox) -> Self {
-        let Sandbox { view, protected, secret, .. } = sandbox.clone();
-        Self {
-            roots: view.roots,
-            nested: protected.nested,
-            patterns: secret.patterns,
-            exceptions: secret.exceptions,
-        }
+        let Sandbox { view, secret, .. } = sandbox.clone();
+        Self { roots: view.roots, patterns: secret.patterns, exceptions: secret.exceptions }
     }
 }
 
@@ -97,8 +87,8 @@ impl Survey {
         let (git_directories, projects): (Vec<_>, Vec<_>) =
             sandbox.view.writable().cloned().partition(is_git_directory);
         git_directories.iter().for_each(|root| add_git_directory(root, &mut found));
-        let mut directories: Vec<(AbsPath, bool)> = projects.into_iter().map(|root| (root, false)).collect();
-        while let Some((path, in_packages)) = directories.pop() {
+        let mut directories = projects;
+        while let Some(path) = directories.pop() {
             if sandbox.secret.hidden.contains(&path) || kept.contains_key(&path) {
                 continue;
             }
@@ -106,7 +96,7 @@ impl Survey {
             let changed = (metadata.ctime(), metadata.ctime_nsec());
             let listing = match cache.remove(&path) {
                 Some(known) if known.changed == changed => known,
-                _ => read(sandbox, &path, changed, in_packages),
+                _ => read(sandbox, &path, changed),
             };
             let entries = listing.directories.len() + listing.files.len() + listing.secrets.len();
             left = left.checked_sub(entries).ok_or(TooMany)?;
@@ -114,7 +104,7 @@ impl Survey {
                 let below = path.join(name);
                 match is_git_name(name) {
                     true => add_git_directory(&below, &mut found),
-                    false => directories.push((below, in_packages || name == PACKAGES)),
+                    false => directories.push(below),
                 }
             }
             if listing.secrets.iter().any(|name| !sandbox.is_secret_by_name(name)) {
@@ -156,13 +146,6 @@ pub(super) fn is_git_name(name: &str) -> bool {
     Folded::of(name).matches(".git")
 }
 
-/// Returns whether a path ends in a name of one or more components, in any spelling that a file
-/// system may treat as the same.
-fn has_name(path: &AbsPath, name: &str) -> bool {
-    let mut parts = path.as_str().rsplit('/');
-    name.rsplit('/').all(|name| parts.next().is_some_and(|part| Folded::of(part).matches(name)))
-}
-
 /// Returns whether a writable directory is itself a git directory, that of a worktree or a
 /// submodule.
 fn is_git_directory(root: &AbsPath) -> bool {
@@ -170,16 +153,13 @@ fn is_git_directory(root: &AbsPath) -> bool {
         || ["HEAD", "objects", "config"].iter().all(|name| root.join(name).as_std().exists())
 }
 
-fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: bool) -> Listing {
+fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64)) -> Listing {
     let mut listing = Listing { changed: settled(changed), ..Listing::default() };
     for entry in std::fs::read_dir(path.as_std()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
         let name = name.to_owned();
         let full = path.join(&name);
-        if !in_packages && sandbox.protected.nested.iter().any(|nested| has_name(&full, nested)) {
-            listing.nested.push(name.clone());
-        }
         if kind.is_dir() {
             listing.directories.push(name);
         } else if kind.is_file() && sandbox.is_secret(&full) {
@@ -248,7 +228,7 @@ fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ProtectedPaths, SecretPaths, View};
+    use crate::{SecretPaths, View};
     use std::fs;
 
     fn below(top: &AbsPath) -> View {
@@ -259,19 +239,14 @@ mod tests {
     fn names_are_guarded_in_every_spelling_that_a_file_system_accepts() {
         let dir = tempfile::tempdir().unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
-        for file in ["sub/.GIT/config", "sub/.VSCode/tasks.json", "sub/.Cargo/Config.toml", "other/.Git"] {
+        for file in ["sub/.GIT/config", "other/.Git"] {
             let file = top.join(file);
             fs::create_dir_all(file.parent().unwrap().as_std()).unwrap();
             fs::write(file.as_std(), "x").unwrap();
         }
-        let nested = [".vscode", ".cargo/config.toml"].map(str::to_owned).to_vec();
-        let sandbox = Sandbox {
-            view: below(&top),
-            protected: ProtectedPaths { nested, ..ProtectedPaths::default() },
-            ..Sandbox::default()
-        };
+        let sandbox = Sandbox { view: below(&top), ..Sandbox::default() };
         let guarded = Survey::default().scan(&sandbox).unwrap().guarded;
-        for file in ["sub/.GIT/config", "sub/.VSCode", "sub/.Cargo/Config.toml", "other/.Git"] {
+        for file in ["sub/.GIT/config", "other/.Git"] {
             assert!(guarded.contains(&top.join(file)), "{file} is not among {guarded:?}");
         }
     }

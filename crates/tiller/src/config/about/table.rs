@@ -339,6 +339,14 @@ const OWN: &[About] = &[
                `\"ro ~/.kube/config\"`. Layers add up.",
     },
     About {
+        name: "sandbox.secrets",
+        takes: Takes::Word(&["read", "hide"]),
+        default: DefaultValue::Text("read"),
+        text: "Whether sandboxed commands can read files of the project whose names indicate a secret, \
+               such as `.env`. With `read`, their values are removed from the output; with `hide`, the \
+               files cannot be opened.",
+    },
+    About {
         name: "sandbox.max_processes",
         takes: Takes::Count,
         default: DefaultValue::Number(4_096),

@@ -11,7 +11,7 @@ use crate::limits::HOOK_TIMEOUT_MAX;
 use crate::options::{AskLoginShell, EnterChoice, Network, ScreenChoice, SearchChoice, Terminal, Tools};
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
-use agent::{Answer, CallsAsText, HookEvent, ToolProfile, check_tool_name, check_tool_pattern};
+use agent::{Answer, CallsAsText, HookEvent, Secrets, ToolProfile, check_tool_name, check_tool_pattern};
 use std::time::Duration;
 use system::{HomeEntry, SandboxLevel};
 
@@ -354,6 +354,11 @@ const OWN: &[Key] = &[
                 .home_entries
                 .extend(entries.collect::<Result<Vec<_>, _>>().map_err(ValueError::HomePath)?))
         },
+    },
+    Key {
+        name: "sandbox.secrets",
+        in_project: InProject::Tightens(|before, after| after.commands.secrets >= before.commands.secrets),
+        set: |o, _, v| Ok(o.commands.secrets = v.one_of(&[("read", Secrets::Read), ("hide", Secrets::Hide)])?),
     },
     Key {
         name: "sandbox.max_processes",
