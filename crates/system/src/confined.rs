@@ -45,6 +45,10 @@ impl Confined {
         self.sandbox.view.stored(path)
     }
 
+    fn veil(&self) -> Veil {
+        Veil::over(&self.inner.project_secrets(&self.sandbox))
+    }
+
     fn is_own(&self, path: &AbsPath) -> bool {
         self.own_files.as_ref().is_some_and(|own| path.starts_with(own))
     }
@@ -138,8 +142,7 @@ impl System for Confined {
             };
         }
         let process = self.inner.spawn(command).await?;
-        let values = self.inner.project_secrets(&self.sandbox);
-        Ok(VeiledProcess::over(process, Arc::new(Veil::over(&values))))
+        Ok(VeiledProcess::over(process, self.veil()))
     }
 
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
@@ -187,6 +190,10 @@ impl System for Confined {
         let entries = self.inner.read_dir(&temp).await.ok()?;
         let is_file = |entry: &Entry| !view.is_mount_point(&temp, &entry.path);
         entries.iter().any(is_file).then_some(temp)
+    }
+
+    fn veiled(&self, text: String) -> String {
+        self.veil().hide(text)
     }
 
     fn commands_see(&self, path: &AbsPath) -> bool {

@@ -292,6 +292,11 @@ pub trait System: Send + Sync {
         Vec::new()
     }
 
+    /// Returns a text without the values of secret files that the session's commands could read.
+    fn veiled(&self, text: String) -> String {
+        text
+    }
+
     /// Returns whether the session's commands see a file of this machine, if it exists.
     fn commands_see(&self, _path: &AbsPath) -> bool {
         true

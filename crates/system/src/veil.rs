@@ -2,7 +2,6 @@
 
 use crate::{Output, Process, SystemError, TerminalId, is_secret_name, is_secret_value, secrets_in};
 use async_trait::async_trait;
-use std::sync::Arc;
 
 /// Replaces a value.
 const MARK: &str = "[secret]";
@@ -47,7 +46,7 @@ impl Veil {
     }
 
     /// Returns a text without the values.
-    fn hide(&self, text: String) -> String {
+    pub(crate) fn hide(&self, text: String) -> String {
         self.0.iter().fold(text, |text, value| match text.contains(value.as_str()) {
             true => text.replace(value.as_str(), MARK),
             false => text,
@@ -95,14 +94,14 @@ fn percent(value: &str) -> String {
 /// A process whose output is veiled.
 pub(crate) struct VeiledProcess {
     inner: Box<dyn Process>,
-    veil: Arc<Veil>,
+    veil: Veil,
     /// Output that may be the beginning of a value.
     pending: String,
 }
 
 impl VeiledProcess {
     /// Veils a process; returns it as it is if there is nothing to hide.
-    pub(crate) fn over(inner: Box<dyn Process>, veil: Arc<Veil>) -> Box<dyn Process> {
+    pub(crate) fn over(inner: Box<dyn Process>, veil: Veil) -> Box<dyn Process> {
         match veil.0.is_empty() {
             true => inner,
             false => Box::new(Self { inner, veil, pending: String::new() }),
@@ -196,14 +195,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_value_in_two_pieces_is_hidden() {
-        let veil = Arc::new(Veil::over(&["secret-0123".to_owned()]));
+        let veil = Veil::over(&["secret-0123".to_owned()]);
         for (pieces, expected) in [
             (vec!["a secr", "et-0123 b"], "a [secret] b"),
             (vec!["sec", "r", "et-01", "23"], "[secret]"),
             (vec!["a secr", "etary"], "a secretary"),
             (vec!["a sec"], "a sec"),
         ] {
-            let mut process = VeiledProcess::over(Box::new(Pieces(pieces.clone())), Arc::clone(&veil));
+            let mut process = VeiledProcess::over(Box::new(Pieces(pieces.clone())), veil.clone());
             let mut said = String::new();
             while let Some(Output::Text(text)) = process.next_output().await {
                 said.push_str(&text);

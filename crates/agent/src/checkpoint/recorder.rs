@@ -246,6 +246,10 @@ impl System for Recorder {
         self.inner.project_secrets(sandbox)
     }
 
+    fn veiled(&self, text: String) -> String {
+        self.inner.veiled(text)
+    }
+
     fn commands_see(&self, path: &AbsPath) -> bool {
         self.inner.commands_see(path)
     }

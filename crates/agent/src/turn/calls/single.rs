@@ -15,7 +15,7 @@ use crate::{
 };
 use futures::FutureExt as _;
 use serde_json::json;
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use system::SystemError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -183,6 +183,13 @@ impl Calls<'_> {
         let (id, is_nested) = (candidate.id().clone(), candidate.is_nested());
         let is_foreign = policy::is_foreign(candidate.name());
         let (call, effect) = candidate.call();
+        let system = Arc::clone(&cx.system);
+        let veiled = |outcome: Result<ToolOutput, ToolError>| {
+            outcome.map(|mut output| {
+                output.result.text = system.veiled(output.result.text);
+                output
+            })
+        };
         if effect != Effect::Reads {
             // Recording the start of the call has proved the lease, but that may be long ago.
             self.session.log().confirm_lease()?;
@@ -191,7 +198,7 @@ impl Calls<'_> {
             if is_foreign {
                 cx.limits = cx.limits.uncut();
             }
-            return Ok(guarded(call.run(&cx), cancel, Patience::of(effect)).await);
+            return Ok(veiled(guarded(call.run(&cx), cancel, Patience::of(effect)).await));
         }
         let (inner, requests) = NestedCalls::channel();
         cx.nested_calls = inner;
@@ -204,12 +211,12 @@ impl Calls<'_> {
             served = &mut serving => {
                 served?;
                 // The turn was cancelled; the call is about to notice.
-                return Ok(running.await);
+                return Ok(veiled(running.await));
             }
         };
         over.cancel();
         serving.await?;
-        Ok(outcome)
+        Ok(veiled(outcome))
     }
 
     /// Runs the BeforeTool hooks, which can only deny the call and add notes.
