@@ -192,6 +192,10 @@ impl System for Confined {
         entries.iter().any(is_file).then_some(temp)
     }
 
+    fn withheld_variables(&self) -> Vec<String> {
+        self.inner.withheld_variables()
+    }
+
     fn veiled(&self, text: String) -> String {
         self.veil().hide(text)
     }

@@ -117,6 +117,10 @@ impl System for ReadOnly {
         self.inner.project_secrets(sandbox)
     }
 
+    fn withheld_variables(&self) -> Vec<String> {
+        self.inner.withheld_variables()
+    }
+
     fn veiled(&self, text: String) -> String {
         self.inner.veiled(text)
     }

@@ -292,6 +292,11 @@ pub trait System: Send + Sync {
         Vec::new()
     }
 
+    /// Returns the names of variables of this process that commands do not get.
+    fn withheld_variables(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns a text without the values of secret files that the session's commands could read.
     fn veiled(&self, text: String) -> String {
         text

@@ -246,6 +246,10 @@ impl System for Recorder {
         self.inner.project_secrets(sandbox)
     }
 
+    fn withheld_variables(&self) -> Vec<String> {
+        self.inner.withheld_variables()
+    }
+
     fn veiled(&self, text: String) -> String {
         self.inner.veiled(text)
     }

@@ -6,7 +6,7 @@ use super::{
     git::Git,
     question, rules, settings, severe,
     severity::Severity,
-    shell::{self, Shell, Word},
+    shell::{self, Certainty, Shell, SimpleCommand, Word},
     table,
 };
 use crate::{Access, PermissionMode};
@@ -44,15 +44,23 @@ pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
 /// Asks in every mode about commands that are irrevocable or may match a denied pattern, unless a
 /// rule of the settings allows them.
 pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    let mut graded = shells(subject).flat_map(Shell::commands).filter_map(severe::of);
-    // A denied command is reported by its denial instead.
-    let severity = graded.find(|severity| !matches!(severity, Severity::Denied(_)))?;
+    let mut graded = subject.accesses.iter().flat_map(|resolved| {
+        let commands = resolved.shell.iter().flat_map(Shell::commands);
+        commands.filter_map(move |command| Some((resolved, command, severe::of(command)?)))
+    });
+    let (.., severity) = graded.find(|(resolved, command, severity)| match severity {
+        // A denied command is reported by its denial instead.
+        Severity::Denied(_) => false,
+        Severity::Destroys(_) => !stays_inside(policy, subject, resolved, command),
+        Severity::Open(_) | Severity::Publishes | Severity::History(_) => true,
+    })?;
     if settings::allows(policy, subject) {
         return None;
     }
     let (rule, why) = match severity {
         Severity::Publishes => ("Publishing", "It publishes".to_owned()),
         Severity::History(what) => ("History", format!("It cannot be undone: {what}")),
+        Severity::Destroys(pattern) => ("Destructive", format!("It cannot be undone (`{pattern}`)")),
         Severity::Denied(pattern) | Severity::Open(pattern) => {
             ("Unclear", format!("Parts of it are known only when it runs, and it may be `{pattern}`"))
         }
@@ -63,6 +71,47 @@ pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<
     };
     let why = format!("{why}, so it needs approval in every mode{allowable}.");
     Some(Decision::Ask { rule, question: question::of(policy, subject, &why) })
+}
+
+/// Whether a destructive command in a sandbox names nothing but files below a project's directory. A
+/// project's directory itself, what a pattern finds at its top, and git directories do not count.
+fn stays_inside(
+    policy: &Policy<'_>,
+    subject: &Subject<'_>,
+    resolved: &Resolved,
+    command: &SimpleCommand,
+) -> bool {
+    let Access::Execute { cwd, .. } = &resolved.access else { return false };
+    // Where else the line, or the running command that gets it as input, is cannot be known.
+    let (Some(Shell::Commands(commands)), false) = (&resolved.shell, INPUT_TOOLS.contains(&subject.tool))
+    else {
+        return false;
+    };
+    let moves = || commands.iter().any(|command| matches!(command.program(), "cd" | "pushd" | "popd"));
+    let is_inside = |word: &&Word| {
+        let plain = match word.certainty {
+            Certainty::Exact => word.text.as_str(),
+            // The directory in which the pattern finds names.
+            Certainty::Glob => {
+                match word.text.find(['*', '?', '[', '{']).and_then(|at| word.text[..at].rsplit_once('/')) {
+                    Some((directory, _)) => directory,
+                    None => return false,
+                }
+            }
+            Certainty::One | Certainty::Many => return false,
+        };
+        let path = cwd.join(plain);
+        let is_git = path.as_str().split('/').any(|name| system::Folded::of(name).matches(".git"));
+        let below =
+            subject.roots.iter().any(|root| path.relative_to(root).is_some_and(|below| !below.is_empty()));
+        below
+            && !is_git
+            && !plain.starts_with('~')
+            && !subject.roots.iter().any(|root| root.starts_with(&path))
+    };
+    policy.confinement.holds()
+        && !moves()
+        && severe::destroyed(command).is_some_and(|words| words.iter().all(is_inside))
 }
 
 /// Whether a command may change something, for the read-only modes.

@@ -308,7 +308,7 @@ impl<'a> Git<'a> {
         let first = self.args.first().map_or("", |word| word.text.as_str());
         match subcommand {
             "reset" => match options("").has_long("hard") {
-                true => Some(Severity::Denied("git reset --hard*")),
+                true => Some(Severity::History("it discards changes that are not committed")),
                 false => open("git reset --hard*"),
             },
             "clean" => {
@@ -318,9 +318,6 @@ impl<'a> Git<'a> {
                 match () {
                     () if given.is_open() => Some(Severity::Open("git clean -fd*")),
                     () if dry || !forced => None,
-                    () if ['d', 'x', 'X'].iter().any(|letter| given.has_letter(*letter)) => {
-                        Some(Severity::Denied("git clean -fd*"))
-                    }
                     () => Some(Severity::History("it removes files that git does not track")),
                 }
             }

@@ -179,7 +179,7 @@ const NOT_IN_PLAN: &[&str] = &["create_goal", "update_goal"];
 
 /// Rules that ask in every mode and each time: no remembered answer applies to them.
 const EVERY_TIME: &[&str] =
-    &["ProtectedPath", "AskRule", "Publishing", "History", "Unclear", "OutsideFolder"];
+    &["ProtectedPath", "AskRule", "Publishing", "History", "Destructive", "Unclear", "OutsideFolder"];
 
 /// Whether "always" can be remembered as the answer to a rule's question.
 pub(crate) fn remembers(rule: &str) -> bool {
@@ -466,12 +466,8 @@ fn memory_question(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<String>
 fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     subject.accesses.iter().all(|resolved| match &resolved.access {
         Access::Write(path) => {
-            subject.tool != "apply_patch"
-                && (is_temp(policy, resolved)
-                    || resolved
-                        .canonical
-                        .as_ref()
-                        .is_some_and(|real| is_same_below(subject.roots, path, real)))
+            is_temp(policy, resolved)
+                || resolved.canonical.as_ref().is_some_and(|real| is_same_below(subject.roots, path, real))
         }
         Access::Execute { unconfined, .. } => {
             !unconfined && commands::obstacle(policy, subject.roots, resolved).is_none()

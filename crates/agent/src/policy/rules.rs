@@ -27,19 +27,17 @@ pub(super) const PROTECTED_PATHS: &[&str] = &[
 ];
 
 /// Commands that are denied in every mode, matched against each simple command of a line.
-pub(super) const DENIED_COMMANDS: &[&str] = &[
+pub(super) const DENIED_COMMANDS: &[&str] = &["mkfs*", "git push --force*", "git push -f*"];
+
+/// Commands that delete or overwrite what cannot be brought back, matched likewise. They ask, but
+/// for files of the project in a sandbox.
+pub(super) const DESTRUCTIVE_COMMANDS: &[&str] = &[
     "rm -rf *",
     "rm -fr *",
     "rm -r *",
-    "mkfs*",
     "dd *of=*",
     "shred *",
     "truncate -s 0 *",
-    "git reset --hard*",
-    "git clean -fd*",
-    "git clean -df*",
-    "git push --force*",
-    "git push -f*",
     "chmod -R 777 *",
     "chown -R *",
     "docker system prune*",

@@ -106,11 +106,14 @@ pub(super) fn of(command: &SimpleCommand) -> Option<Severity> {
     let args = command.args();
     let severity = match program {
         "rm" => removes(command),
+        "dd" if args.iter().any(|word| word.text.to_ascii_lowercase().contains("of=/dev/")) => {
+            Some(Severity::Denied("dd of=/dev/*"))
+        }
         "dd" if args.iter().any(|word| word.text.to_ascii_lowercase().contains("of=")) => {
-            Some(Severity::Denied("dd *of=*"))
+            Some(Severity::Destroys("dd *of=*"))
         }
         "dd" if args.iter().any(Word::is_open) => Some(Severity::Open("dd *of=*")),
-        "shred" if !args.is_empty() => Some(Severity::Denied("shred *")),
+        "shred" if !args.is_empty() => Some(Severity::Destroys("shred *")),
         "truncate" => truncates(args),
         "chmod" => changes_modes(args),
         "chown" => recursive(args, "", "chown -R *"),
@@ -131,13 +134,41 @@ pub(super) fn of(command: &SimpleCommand) -> Option<Severity> {
     severity.or_else(|| in_order(command)).or_else(|| by_pattern(command)).or_else(|| publishes(command))
 }
 
+/// Directories that nobody deletes on purpose, without a slash at the end.
+const EVERYTHING: [&str; 10] =
+    ["", "/*", "/.", "~", "~/*", "$HOME", "$HOME/*", "${HOME}", "${HOME}/*", "/home"];
+
+/// Returns the files that a destructive command names; `None` if it acts on something else than
+/// files, or on more than the words say.
+pub(super) fn destroyed<'a>(command: &'a SimpleCommand) -> Option<Vec<&'a Word>> {
+    let args = command.args();
+    let operands = |valued: &'static str, skipped: usize| -> Vec<&'a Word> {
+        Options::new(args, valued).operands().skip(skipped).collect()
+    };
+    let files = match command.program() {
+        _ if command.elevated => return None,
+        "rm" => operands("", 0),
+        "shred" => operands("ns", 0),
+        "truncate" => operands("sr", 0)
+            .into_iter()
+            .filter(|word| !word.text.bytes().all(|b| b.is_ascii_digit()))
+            .collect(),
+        "chmod" | "chown" => operands("", 1),
+        _ => return None,
+    };
+    (!files.is_empty()).then_some(files)
+}
+
 fn removes(command: &SimpleCommand) -> Option<Severity> {
     let options = Options::new(command.args(), "");
     if options.has_letter('r') || options.has_letter('R') || options.has_long("recursive") {
-        return Some(Severity::Denied("rm -r *"));
+        if options.operands().any(|word| EVERYTHING.contains(&word.text.trim_end_matches('/'))) {
+            return Some(Severity::Denied("rm -rf /"));
+        }
+        return Some(Severity::Destroys("rm -r *"));
     }
     if command.elevated {
-        return Some(Severity::Denied("sudo rm *"));
+        return Some(Severity::Destroys("sudo rm *"));
     }
     options.is_open().then_some(Severity::Open("rm -r *"))
 }
@@ -153,7 +184,7 @@ fn truncates(args: &[Word]) -> Option<Severity> {
     let size = size.trim_start_matches(['<', '/', '%', ' ']);
     let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let nothing = size.starts_with('-') || digits.bytes().all(|byte| byte == b'0');
-    nothing.then_some(Severity::Denied(PATTERN))
+    nothing.then_some(Severity::Destroys(PATTERN))
 }
 
 fn changes_modes(args: &[Word]) -> Option<Severity> {
@@ -174,7 +205,7 @@ fn changes_modes(args: &[Word]) -> Option<Severity> {
     };
     let mode = || args.iter().any(open_to_all);
     match () {
-        () if recursive && mode() => Some(Severity::Denied(PATTERN)),
+        () if recursive && mode() => Some(Severity::Destroys(PATTERN)),
         () if options.is_open() && (recursive || mode()) => Some(Severity::Open(PATTERN)),
         () => None,
     }
@@ -183,7 +214,7 @@ fn changes_modes(args: &[Word]) -> Option<Severity> {
 fn recursive(args: &[Word], valued: &str, pattern: &'static str) -> Option<Severity> {
     let options = Options::new(args, valued);
     match options.has_letter('R') || options.has_long("recursive") {
-        true => Some(Severity::Denied(pattern)),
+        true => Some(Severity::Destroys(pattern)),
         false => options.is_open().then_some(Severity::Open(pattern)),
     }
 }
@@ -200,7 +231,7 @@ fn in_order(command: &SimpleCommand) -> Option<Severity> {
     const PATTERNS: [(&str, &str); 2] =
         [("docker system prune", "docker system prune*"), ("kubectl delete", "kubectl delete *")];
     let found = PATTERNS.iter().find(|(words, _)| has_in_order(command, words));
-    found.map(|(_, pattern)| Severity::Denied(pattern))
+    found.map(|(_, pattern)| Severity::Destroys(pattern))
 }
 
 /// Whether a command contains the words of an entry in order, with any words between them.
@@ -225,12 +256,17 @@ fn by_pattern(command: &SimpleCommand) -> Option<Severity> {
         let first = pattern.split(' ').next().unwrap_or(pattern);
         program.matches(first)
     };
-    let mut patterns = rules::DENIED_COMMANDS.iter().filter(begins).copied().peekable();
+    let mut patterns =
+        rules::DENIED_COMMANDS.iter().chain(rules::DESTRUCTIVE_COMMANDS).filter(begins).copied().peekable();
     patterns.peek()?;
     let rest: Vec<_> = command.args().iter().map(|word| word.text.as_str()).collect();
     let line = format!("{} {}", command.program(), rest.join(" "));
     let line = Folded::of(line.trim_end());
-    patterns.find(|pattern| line.matches(pattern)).map(Severity::Denied)
+    let pattern = patterns.find(|pattern| line.matches(pattern))?;
+    Some(match rules::DENIED_COMMANDS.contains(&pattern) {
+        true => Severity::Denied(pattern),
+        false => Severity::Destroys(pattern),
+    })
 }
 
 fn publishes(command: &SimpleCommand) -> Option<Severity> {

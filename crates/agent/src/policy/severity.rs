@@ -5,6 +5,8 @@
 pub(super) enum Severity {
     /// Never run, because the command matches this pattern.
     Denied(&'static str),
+    /// The command deletes or overwrites the files that it names, or more, as this pattern says.
+    Destroys(&'static str),
     /// Some words are known only at run time, and the command may match this pattern.
     Open(&'static str),
     /// The command publishes something.

@@ -164,9 +164,9 @@ fn what_a_running_command_is_told_is_a_command_and_looking_at_it_is_nothing() {
         ("shell", run("y"), "a?a"),
         ("shell_write", run("y"), "a?a"),
         ("shell_start", run("npm run dev"), "a?a"),
-        ("shell", run("rm -rf /w"), "ddd"),
-        ("shell_write", run("cd x && rm -rf y"), "ddd"),
-        ("shell_start", run("rm -rf /w"), "ddd"),
+        ("shell", run("rm -rf /w"), "???"),
+        ("shell_write", run("cd x && rm -rf y"), "???"),
+        ("shell_start", run("rm -rf /w"), "???"),
         ("shell", lift("ls", None), "??a"),
     ] {
         assert_eq!(case.verdicts(tool, runs, &accesses), expected, "{tool} {accesses:?}");
@@ -200,7 +200,7 @@ fn the_chain_in_edit_mode() {
         ("file_write", Effect::Writes, write("/etc/a"), "??a"),
         ("file_write", Effect::Writes, write("/w/.mcp.json"), "???"),
         ("file_write", Effect::Writes, write("/w/.tiller/config.toml"), "???"),
-        ("apply_patch", Effect::Writes, write("/w/a"), "??a"),
+        ("apply_patch", Effect::Writes, write("/w/a"), "a?a"),
         ("bash", Effect::Executes, run("ls -la && cat a"), "a?a"),
         // Git reads from the project what to run.
         ("bash", Effect::Executes, run("git status"), "??a"),
@@ -208,8 +208,8 @@ fn the_chain_in_edit_mode() {
         ("bash", Effect::Executes, run("cat /etc/hosts"), "??a"),
         ("bash", Effect::Executes, run("cat /tmp/x"), "a?a"),
         ("bash", Effect::Executes, run("cat .env"), "??a"),
-        ("bash", Effect::Executes, run("cd x && rm -rf y"), "ddd"),
-        ("bash", Effect::Executes, run("echo $(rm -rf y)"), "ddd"),
+        ("bash", Effect::Executes, run("cd x && rm -rf y"), "???"),
+        ("bash", Effect::Executes, run("echo $(rm -rf y)"), "???"),
         ("bash", Effect::Executes, run("ls $(pwd)"), "??a"),
         ("bash", Effect::Executes, run("ls > x"), "??a"),
         ("bash", Effect::Executes, run("ls ("), "??a"),
@@ -258,7 +258,7 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
         ("bash", Effect::Executes, run("cargo test && ls"), "aaa"),
         ("bash", Effect::Executes, run("cargo test && cargo add x"), "??a"),
         ("bash", Effect::Executes, run("cargo test > x"), "??a"),
-        ("bash", Effect::Executes, run("cargo test; rm -rf x"), "ddd"),
+        ("bash", Effect::Executes, run("cargo test; rm -rf x"), "???"),
         ("bash", Effect::Executes, run("cargo build"), "??a"),
         // `make` may do anything with other targets.
         ("bash", Effect::Executes, run("make deploy"), "ddd"),
@@ -361,7 +361,7 @@ fn builders_pass_only_where_the_sandbox_holds() {
         ("git branch -D x", "???"),
         ("git $X", "???"),
         ("xargs rm", "???"),
-        ("make && rm -rf x", "ddd"),
+        ("make && rm -rf x", "a?a"),
     ] {
         assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line}");
     }
@@ -468,7 +468,7 @@ fn s08_rules_speak_of_every_command_and_every_spelling() {
         ("bash", Effect::Executes, run("make $X"), "??a"),
         ("bash", Effect::Executes, run("make > x"), "??a"),
         ("bash", Effect::Executes, run("sudo make x"), "??a"),
-        ("bash", Effect::Executes, run("make all && rm -rf x"), "ddd"),
+        ("bash", Effect::Executes, run("make all && rm -rf x"), "???"),
         ("file_read", Effect::Reads, read("/w/a/private/b"), "ddd"),
         ("file_read", Effect::Reads, linked, "ddd"),
         ("file_read", Effect::Reads, read("/w/.env"), "ddd"),
@@ -483,25 +483,65 @@ fn s08_rules_speak_of_every_command_and_every_spelling() {
 
 #[test]
 fn a_denied_command_runs_only_as_the_line_that_the_settings_allow_word_for_word() {
-    let case = Case {
-        rules: rules(&[], &[], &["bash(rm -rf build)", "bash(shred *)", "bash(rm *)"]),
-        ..Case::new()
-    };
+    let case = Case { rules: rules(&[], &[], &["bash(mkfs.ext4 disk.img)", "bash(mkfs*)"]), ..Case::new() };
     for (line, expected) in [
-        ("rm -rf build", "aaa"),
-        ("rm -rf  'build'", "aaa"),
-        ("rm -rf build src", "ddd"),
-        ("rm -rf ./build", "ddd"),
-        ("cd / && rm -rf build", "ddd"),
-        ("sudo rm -rf build", "ddd"),
-        ("rm -rf build > log", "ddd"),
-        ("rm -rf $build", "ddd"),
-        ("shred build", "ddd"),
+        ("mkfs.ext4 disk.img", "aaa"),
+        ("mkfs.ext4  'disk.img'", "aaa"),
+        ("mkfs.ext4 other.img", "ddd"),
+        ("cd / && mkfs.ext4 disk.img", "ddd"),
+        ("sudo mkfs.ext4 disk.img", "ddd"),
+        ("mkfs.ext4 $disk", "ddd"),
+        ("rm -rf /", "ddd"),
+        ("rm -r ~", "ddd"),
+        ("dd if=x of=/dev/sda", "ddd"),
+        ("git push --force", "ddd"),
     ] {
         assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line}");
     }
-    let case = Case { rules: rules(&["bash(rm*)"], &[], &["bash(rm -rf build)"]), ..Case::new() };
-    assert_eq!(case.verdicts("bash", Effect::Executes, &run("rm -rf build")), "ddd");
+    let case = Case { rules: rules(&["bash(mkfs*)"], &[], &["bash(mkfs.ext4 disk.img)"]), ..Case::new() };
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("mkfs.ext4 disk.img")), "ddd");
+}
+
+#[test]
+fn destructive_commands_ask_outside_of_the_project() {
+    let case = Case { confinement: WHOLE, ..Case::new() };
+    for line in [
+        "rm -rf build",
+        "rm -r ./build src/a",
+        "rm -rf /w/dist",
+        "rm -rf dist/*",
+        "make && rm -fr a b/c",
+        "shred -n 3 notes.txt",
+        "truncate -s 0 log.txt",
+        "chmod -R 777 build",
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "a?a", "{line}");
+    }
+    for line in [
+        "rm -rf .",
+        "rm -rf *",
+        "rm -rf /w",
+        "rm -rf ../other",
+        "rm -rf .git",
+        "rm -rf sub/.GIT/hooks",
+        "rm -rf ~/x",
+        "rm -rf $X",
+        "cd sub && rm -rf build",
+        "sudo rm -rf build",
+        "git reset --hard",
+        "git clean -fdx",
+        "docker system prune",
+        "kubectl delete pod x",
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "???", "{line}");
+        assert_eq!(case.verdicts("shell_write", Effect::Executes, &run(line)), "???", "{line}");
+    }
+    for confinement in [CommandConfinement::Off, CommandConfinement::Lifted, CommandConfinement::Delegated] {
+        let case = Case { confinement, ..Case::new() };
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run("rm -rf build")), "???", "{confinement:?}");
+    }
+    let case = Case { rules: rules(&[], &[], &["bash(rm -rf build)"]), ..Case::new() };
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("rm -rf build")), "aaa");
 }
 
 #[test]

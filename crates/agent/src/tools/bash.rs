@@ -239,7 +239,8 @@ impl Bash {
             Some(why) => format!("\n({why})"),
             None => String::new(),
         };
-        format!("{}\n{}{hint}", or_nothing(said), ending(status))
+        let withheld = if status.success() { String::new() } else { withheld(cx, said) };
+        format!("{}\n{}{hint}{withheld}", or_nothing(said), ending(status))
     }
 
     /// Returns the error for a command that did not start. A missing working directory looks like a
@@ -303,6 +304,24 @@ fn sandbox_may_be_why(said: &str) -> bool {
         "Could not connect",
     ];
     SIGNS.iter().any(|sign| said.contains(sign))
+}
+
+/// Returns a note on the variables that the output of a failed command names and that commands do
+/// not get; empty if there are none.
+fn withheld(cx: &ToolContext, said: &str) -> String {
+    let is_named = |name: &String| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        said.match_indices(name.as_str())
+            .any(|(at, _)| !said[..at].ends_with(is_part) && !said[at + name.len()..].starts_with(is_part))
+    };
+    let names: Vec<_> = cx.system.withheld_variables().into_iter().filter(is_named).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\n(Commands do not get {}. The user can name it in the setting sandbox.keep_variables.)",
+            names.join(", ")
+        ),
+    }
 }
 
 /// Returns a file that a command did not find and that exists outside of the sandbox.

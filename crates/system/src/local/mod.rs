@@ -221,6 +221,12 @@ impl System for LocalSystem {
         .await
     }
 
+    fn withheld_variables(&self) -> Vec<String> {
+        let hidden = self.options.hidden_variables();
+        let names = hidden.iter().flat_map(|hidden| hidden.withheld());
+        names.filter_map(|name| name.into_string().ok()).collect()
+    }
+
     fn project_secrets(&self, sandbox: &Sandbox) -> Vec<String> {
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.get(&sandbox.view.roots).cloned().unwrap_or_default()

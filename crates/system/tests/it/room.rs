@@ -294,3 +294,16 @@ async fn a_hidden_file_fails_and_loses_nothing() {
     }
     assert_eq!(fs::read_to_string(stage.project.join(".env").as_std()).unwrap(), "CANARY=1");
 }
+
+#[tokio::test]
+async fn processes_that_are_left_are_named() {
+    let (stage, _own) = stage();
+    if !stage.support().await.processes {
+        return;
+    }
+    let (output, status) = stage.run("sleep 100 > /dev/null 2>&1 & echo started").await.unwrap();
+    assert!(status.success() && output.starts_with("started\n"), "{output}");
+    assert!(output.contains("1 process still ran and was ended: sleep."), "{output}");
+    let (output, _) = stage.run("sleep 0.01 & wait; echo done").await.unwrap();
+    assert_eq!(output, "done\n");
+}

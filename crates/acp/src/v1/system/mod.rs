@@ -379,6 +379,10 @@ impl System for AcpSystem {
         self.local.write(path, bytes).await
     }
 
+    fn withheld_variables(&self) -> Vec<String> {
+        self.local.withheld_variables()
+    }
+
     fn project_secrets(&self, sandbox: &Sandbox) -> Vec<String> {
         self.local.project_secrets(sandbox)
     }

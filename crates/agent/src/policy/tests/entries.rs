@@ -85,7 +85,7 @@ fn p05_the_settings_and_what_cannot_be_taken_back_beat_a_grant() {
 
 #[test]
 fn p01_a_denial_holds_in_each_reading_mode_and_place() {
-    for line in ["ls &>/dev/null rm -rf dir", "sh -c 'ls &>/dev/null git push --force'", "ls |& rm -rf x"] {
+    for line in ["ls &>/dev/null mkfs x", "sh -c 'ls &>/dev/null git push --force'", "ls |& mkfs x"] {
         for confinement in
             [WHOLE, CommandConfinement::Off, CommandConfinement::Delegated, CommandConfinement::Lifted]
         {
@@ -154,11 +154,7 @@ fn p03_names_that_other_programs_obey_ask_at_any_depth() {
         ".vscode/settings.json",
         "sub/.vscode/tasks.json",
         ".husky/pre-commit",
-        "a/b/.npmrc",
         ".envrc",
-        "web/.cargo/config.toml",
-        ".pre-commit-config.yaml",
-        "lefthook.yml",
         ".CLAUDE/settings.json",
         ".idea/x.xml",
         ".devcontainer",
@@ -169,7 +165,9 @@ fn p03_names_that_other_programs_obey_ask_at_any_depth() {
             "{file}"
         );
     }
-    for file in ["config.toml", "cargo/config.toml", "vscode/a", "npmrc", ".github/workflows/a.yml"] {
+    for file in
+        ["config.toml", ".npmrc", ".cargo/config.toml", "vscode/a", "npmrc", ".github/workflows/a.yml"]
+    {
         assert_eq!(
             case.verdicts("file_write", Effect::Writes, &write(&format!("/w/{file}"))),
             "a?a",

@@ -97,6 +97,7 @@ fn first_process(command: &mut Command, request: &LaunchRequest) -> u8 {
     loop {
         match rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty())) {
             Ok(Some((pid, status))) if pid == child => {
+                send_status(&format!("left {}", running().join(" ")));
                 if let Some(signal) = status.terminating_signal() {
                     send_status(&format!("signal {signal}"));
                     return supervise::FAILED;
@@ -108,6 +109,22 @@ fn first_process(command: &mut Command, request: &LaunchRequest) -> u8 {
             Err(error) => return failed(&format!("waiting for the command: {error}")),
         }
     }
+}
+
+/// Returns the names of the processes that still run in this PID namespace, other than this one.
+fn running() -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is_other = |name: &str| name != "1" && name.bytes().all(|byte| byte.is_ascii_digit());
+    let name = |entry: std::fs::DirEntry| {
+        let pid = entry.file_name().into_string().ok().filter(|name| is_other(name))?;
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (before, after) = stat.rsplit_once(')')?;
+        // A zombie has ended and waits for this process.
+        let is_running = !after.trim_start().starts_with(['Z', 'X']);
+        let name = before.split_once('(')?.1;
+        is_running.then(|| name.chars().filter(|c| c.is_ascii_graphic()).collect())
+    };
+    processes.filter_map(name).collect()
 }
 
 fn cannot_run(request: &LaunchRequest, error: &std::io::Error) -> String {

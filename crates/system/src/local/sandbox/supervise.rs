@@ -104,6 +104,22 @@ fn report_end(control: &File, end: &End) {
     rustix::io::write(control, line.as_bytes()).ok();
 }
 
+/// Reports the processes that the command left running, given their names.
+fn report_left(names: &str) {
+    let names: Vec<_> = names.split(' ').filter(|name| !name.is_empty()).collect();
+    let (what, were) = if names.len() == 1 { ("process", "was") } else { ("processes", "were") };
+    if !names.is_empty() {
+        let shown = names[..names.len().min(LEFT_SHOWN)].join(", ");
+        let count = names.len();
+        print_error(&format!(
+            "{count} {what} still ran and {were} ended: {shown}. A command in the background keeps its processes."
+        ));
+    }
+}
+
+/// Maximum number of names of processes that are shown.
+const LEFT_SHOWN: usize = 8;
+
 fn open_null() -> io::Result<File> {
     File::options().write(true).open("/dev/null")
 }
@@ -234,6 +250,9 @@ fn relay(
         }
     }
     while inner.as_ref().is_some_and(|inner| read_status(inner, &mut status_lines)) {}
+    if let Some(left) = status_lines.lines().find_map(|line| line.strip_prefix("left ")) {
+        report_left(left);
+    }
     let status = rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()))?;
     let status = status.map(|(_, status)| status);
     let signal = status_lines.lines().find_map(|line| line.strip_prefix("signal ")?.parse().ok());
