@@ -110,8 +110,8 @@ pub use model::{
 pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;
 pub use policy::{
-    Answer, PermissionRule, PermissionRules, Remedy, SandboxOptions, Secrets, ServerRule, ServerRules,
-    check_tool_name, check_tool_pattern, tool_names,
+    Answer, CommandFiles, PermissionRule, PermissionRules, Remedy, SandboxOptions, Secrets, ServerRule,
+    ServerRules, check_tool_name, check_tool_pattern, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
 pub use prompt::{ShownProject, UserInstructions, announced_mode};

@@ -85,8 +85,8 @@ pub struct SecretPaths {
     pub patterns: Vec<String>,
     /// Patterns of names that are not secret although one of `patterns` matches.
     pub exceptions: Vec<String>,
-    /// Those of `patterns` whose files commands cannot read. They can read the others, and the values
-    /// in these are removed from their output.
+    /// Those of `patterns` whose files commands cannot read. They can read the others, and the
+    /// values in these are removed from their output.
     pub hide: Vec<String>,
     /// Existing files that commands cannot read: those that were found by `hide`.
     pub blanked: Vec<AbsPath>,

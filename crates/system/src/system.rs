@@ -307,8 +307,8 @@ pub trait System: Send + Sync {
         true
     }
 
-    /// Returns where other programs find a file that the session's commands see at this path; `None`
-    /// if it is the same path.
+    /// Returns where other programs find a file that the session's commands see at this path;
+    /// `None` if it is the same path.
     fn stored_elsewhere(&self, _path: &AbsPath) -> Option<AbsPath> {
         None
     }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 /// Replaces a value.
 const MARK: &str = "[secret]";
 
-/// Returns the values in the text of a secret file: those of settings whose names or values indicate
-/// a secret, and lines that are no settings.
+/// Returns the values in the text of a secret file: those of settings whose names or values
+/// indicate a secret, and lines that are no settings.
 pub(crate) fn secret_values(text: &str) -> Vec<String> {
     let mut values = Vec::new();
     for line in text.lines() {

@@ -7,7 +7,7 @@ pub const TEMP_PLACE: &str = "/tmp";
 
 /// Directories of the system that every command sees, read-only. One that does not exist is left
 /// out, and a link stays a link.
-pub(crate) const SYSTEM_DIRECTORIES: [&str; 17] = [
+pub(crate) const SYSTEM_DIRECTORIES: [&str; 16] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -22,14 +22,13 @@ pub(crate) const SYSTEM_DIRECTORIES: [&str; 17] = [
     "/snap",
     "/sys",
     "/var/lib",
-    "/home/linuxbrew/.linuxbrew",
     "/run/current-system",
     "/run/wrappers",
 ];
 
-/// The files that a session's confined commands see in addition to [`SYSTEM_DIRECTORIES`], a private
-/// `/dev` and `/proc`. Files that are not named here do not exist for them. All paths must be
-/// resolved.
+/// The files that a session's confined commands see in addition to [`SYSTEM_DIRECTORIES`], a
+/// private `/dev` and `/proc`. Files that are not named here do not exist for them. All paths must
+/// be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct View {
     /// Directories that are writable at [`crate::SandboxLevel::WorkspaceWrite`]: the projects and
@@ -219,8 +218,8 @@ impl View {
         of_system.chain(of_home).chain(named).any(|known| path.starts_with(&known) || known.starts_with(path))
     }
 
-    /// Returns whether a directory among the temporary files is only the place of something that the
-    /// view names.
+    /// Returns whether a directory among the temporary files is only the place of something that
+    /// the view names.
     pub(crate) fn is_mount_point(&self, temp: &AbsPath, directory: &AbsPath) -> bool {
         let place = AbsPath::new(TEMP_PLACE).expect("it is absolute");
         let seen = directory.relative_to(temp).map(|below| place.join(below));

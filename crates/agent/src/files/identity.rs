@@ -12,8 +12,8 @@ use system::{AbsPath, FoundRules, System, read_found};
 /// What is known of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FolderFacts {
-    /// What git has checked out in it: a branch, or the beginning of a commit in parentheses; `None`
-    /// outside of a repository, or if it is not known.
+    /// What git has checked out in it: a branch, or the beginning of a commit in parentheses;
+    /// `None` outside of a repository, or if it is not known.
     pub branch: Option<String>,
     /// By what it is recognized after a move; `None` if that is not known.
     pub identity: Option<FolderIdentity>,

@@ -373,7 +373,7 @@ impl Gate {
             readable: self
                 .outputs
                 .iter()
-                .chain(&now.sandbox.readable)
+                .chain(&now.sandbox.files.readable)
                 .cloned()
                 .chain(self.readable.all())
                 .collect(),

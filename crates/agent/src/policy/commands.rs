@@ -73,8 +73,8 @@ pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<
     Some(Decision::Ask { rule, question: question::of(policy, subject, &why) })
 }
 
-/// Whether a destructive command in a sandbox names nothing but files below a project's directory. A
-/// project's directory itself, what a pattern finds at its top, and git directories do not count.
+/// Whether a destructive command in a sandbox names nothing but files below a project's directory.
+/// A project's directory itself, what a pattern finds at its top, and git directories do not count.
 fn stays_inside(
     policy: &Policy<'_>,
     subject: &Subject<'_>,

@@ -23,14 +23,8 @@ pub struct SandboxOptions {
     pub level: SandboxLevel,
     /// Whether commands can reach the network.
     pub network: bool,
-    /// Directories that are writable in addition to the session's own.
-    pub writable: Vec<AbsPath>,
-    /// Files and directories that commands can read in addition.
-    pub readable: Vec<AbsPath>,
-    /// The user's home directory; without it, commands find none.
-    pub home: Option<AbsPath>,
-    /// What commands see of the home directory.
-    pub home_entries: Vec<HomeEntry>,
+    /// The files that commands see in addition to the session's own.
+    pub files: CommandFiles,
     /// Temporary directories that all programs share.
     pub shared: Vec<AbsPath>,
     /// The directory that holds the sessions' own temporary files; without it, commands use the
@@ -87,12 +81,25 @@ impl OwnFiles {
         let project = project.map_or("", AbsPath::as_str);
         let ContentHash(name) = ContentHash::of(project.as_bytes());
         Some(HomeView {
-            at: options.home.clone()?,
+            at: options.files.home.clone()?,
             files: self.home.clone(),
             changes: self.changes.join(&name[..PROJECT_CHARS]),
-            entries: options.home_entries.clone(),
+            entries: options.files.home_entries.clone(),
         })
     }
+}
+
+/// The files that commands see in addition to the system's and the session's own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommandFiles {
+    /// Directories that they can write to.
+    pub writable: Vec<AbsPath>,
+    /// Files and directories that they can read.
+    pub readable: Vec<AbsPath>,
+    /// The user's home directory; without it, commands find none.
+    pub home: Option<AbsPath>,
+    /// What they see of the home directory.
+    pub home_entries: Vec<HomeEntry>,
 }
 
 /// How commands see files of the project whose names indicate a secret.
@@ -271,8 +278,8 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         pinned: Vec::new(),
     };
     let view = View {
-        roots: roots.iter().filter(is_inside).chain(&options.writable).cloned().collect(),
-        readable: options.readable.clone(),
+        roots: roots.iter().filter(is_inside).chain(&options.files.writable).cloned().collect(),
+        readable: options.files.readable.clone(),
         temp: own_files.map(|own| own.temp.clone()),
         copies: own_files.map(|own| own.copies.clone()),
         home: own_files.and_then(|own| own.home(options, roots.first())),

@@ -29,7 +29,7 @@ mod table;
 pub use advice::Remedy;
 pub(crate) use advice::remedy;
 pub(crate) use confinement::{Bounds, CommandConfinement, OwnFiles, expected, sandbox};
-pub use confinement::{SandboxOptions, Secrets};
+pub use confinement::{CommandFiles, SandboxOptions, Secrets};
 pub(crate) use grants::{Grants, label, scope};
 pub(crate) use names::ALL_PROJECTS;
 pub use names::{check_tool_name, check_tool_pattern, tool_names};

@@ -134,7 +134,7 @@ pub(super) fn of(command: &SimpleCommand) -> Option<Severity> {
     severity.or_else(|| in_order(command)).or_else(|| by_pattern(command)).or_else(|| publishes(command))
 }
 
-/// Directories that nobody deletes on purpose, without a slash at the end.
+/// Directories that no user deletes on purpose, without a slash at the end.
 const EVERYTHING: [&str; 10] =
     ["", "/*", "/.", "~", "~/*", "$HOME", "$HOME/*", "${HOME}", "${HOME}/*", "/home"];
 

@@ -4,7 +4,7 @@
 use crate::sandbox::Stage;
 use std::fs;
 use std::os::unix::fs::symlink;
-use system::{AbsPath, HomeEntry, HomeView, SandboxLevel};
+use system::{AbsPath, Command, HomeEntry, HomeView, Output, SandboxLevel, System};
 use tempfile::TempDir;
 
 /// A stage with a home directory, whose own files are below the returned directory.
@@ -166,20 +166,25 @@ async fn a_read_only_room_has_no_writable_place() {
     }
 }
 
-/// Runs git outside of the sandbox, and returns what it prints; `None` without git.
-fn git(stage: &Stage, args: &[&str]) -> Option<String> {
-    let mut git = std::process::Command::new("git");
-    git.arg("-C").arg(stage.project.as_std()).args(["-c", "user.name=a", "-c", "user.email=a@b"]);
-    let output = git.args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+/// Runs git outside of the sandbox, and returns what it prints; `None` if it fails.
+async fn git(stage: &Stage, line: &str) -> Option<String> {
+    let line = format!("GIT_CONFIG_GLOBAL=/dev/null git -c user.name=a -c user.email=a@b {line}");
+    let mut process = stage.local.spawn(Command::shell(line, stage.project.clone(), 1 << 16)).await.unwrap();
+    let mut said = String::new();
+    while let Some(piece) = process.next_output().await {
+        if let Output::Text(text) = piece {
+            said.push_str(&text);
+        }
+    }
+    process.wait().await.unwrap().success().then_some(said)
 }
 
 /// A stage whose project is a repository with a commit; `None` without git.
-fn repository() -> Option<(Stage, TempDir)> {
+async fn repository() -> Option<(Stage, TempDir)> {
     let (mut stage, own) = stage();
     fs::remove_dir_all(stage.project.join(".git").as_std()).unwrap();
-    git(&stage, &["init", "-q", "-b", "main"])?;
-    git(&stage, &["commit", "-q", "--allow-empty", "-m", "first"])?;
+    git(&stage, "init -q -b main").await?;
+    git(&stage, "commit -q --allow-empty -m first").await?;
     stage.sandbox.protected.guarded =
         [".git/hooks", ".git/config"].map(|name| stage.project.join(name)).to_vec();
     Some((stage, own))
@@ -187,7 +192,7 @@ fn repository() -> Option<(Stage, TempDir)> {
 
 #[tokio::test]
 async fn git_commands_change_the_configuration() {
-    let Some((stage, _own)) = repository() else { return };
+    let Some((stage, _own)) = repository().await else { return };
     if !holds(&stage).await {
         return;
     }
@@ -202,7 +207,7 @@ async fn git_commands_change_the_configuration() {
     ] {
         stage.check(line, true).await;
     }
-    let config = git(&stage, &["config", "--local", "--list"]).unwrap();
+    let config = git(&stage, "config --local --list").await.unwrap();
     assert!(
         config.contains("remote.up.url=https://h/x.git") && config.contains("user.email=me@h"),
         "{config}"
@@ -215,7 +220,7 @@ async fn git_commands_change_the_configuration() {
 
 #[tokio::test]
 async fn a_program_for_git_stays_in_the_room() {
-    let Some((stage, _own)) = repository() else { return };
+    let Some((stage, _own)) = repository().await else { return };
     if !holds(&stage).await {
         return;
     }
@@ -242,25 +247,23 @@ async fn a_program_for_git_stays_in_the_room() {
 
 #[tokio::test]
 async fn a_guard_is_put_back_when_the_user_runs_git() {
-    let Some((stage, own)) = repository() else { return };
+    let Some((stage, _own)) = repository().await else { return };
     if !holds(&stage).await {
         return;
     }
-    let (up, go) = (own.path().join("session/tmp/up"), own.path().join("session/tmp/go"));
-    let waits = "touch /tmp/up; while [ ! -e /tmp/go ]; do sleep 0.01; done";
-    let line = format!("{waits}; echo '[alias] x = !evil' >> .git/config; echo x > .git/hooks/x || true");
+    git(&stage, "--version && mkfifo up go").await.unwrap();
+    let (up, go) = (stage.project.join("up"), stage.project.join("go"));
+    let line =
+        "echo > up; read -r x < go; echo '[alias] x = !evil' >> .git/config; echo x > .git/hooks/x || true";
     let meanwhile = async {
-        while !up.exists() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-        git(&stage, &["config", "user.name", "outside"]).unwrap();
-        let is_back = || fs::symlink_metadata(stage.project.join(".git/config").as_std()).is_ok();
-        assert!(is_back());
-        fs::write(&go, "").unwrap();
+        // The pipes open when the command is there.
+        tokio::task::spawn_blocking(move || fs::read(up.as_std())).await.unwrap().unwrap();
+        git(&stage, "config user.name outside").await.unwrap();
+        tokio::task::spawn_blocking(move || fs::write(go.as_std(), "x\n")).await.unwrap().unwrap();
     };
-    let (ran, ()) = futures(stage.run(&line), meanwhile).await;
+    let (ran, ()) = futures(stage.run(line), meanwhile).await;
     let (output, _) = ran.unwrap();
-    let config = git(&stage, &["config", "--local", "--list"]).unwrap();
+    let config = git(&stage, "config --local --list").await.unwrap();
     assert!(config.contains("user.name=outside") && !config.contains("evil"), "{config} {output}");
     stage.check("git config user.name | grep outside", true).await;
 }

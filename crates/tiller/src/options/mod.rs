@@ -18,11 +18,11 @@ use ::integrations::{Permission, Permissions, Switches, integration_name};
 use ::mcp::{Offered, server_name};
 use ::providers::NamedAddresses;
 use agent::{
-    Answer, CallsAsText, HookEvent, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, Redactor,
-    Secrets, ServerRule,
+    Answer, CallsAsText, CommandFiles, HookEvent, Limits, MemoryOptions, Mode, PermissionMode,
+    PermissionRules, Redactor, Secrets, ServerRule,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use system::{AbsPath, HomeEntry, LocalSystem, LoginShell, ResourceLimits, SandboxLevel, System, Within};
+use system::{AbsPath, LocalSystem, LoginShell, ResourceLimits, SandboxLevel, System, Within};
 
 /// A name that no integration can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -87,12 +87,8 @@ pub(crate) struct CommandOptions {
     pub(crate) sandbox: SandboxLevel,
     /// Whether sandboxed commands have network access.
     pub(crate) network: Network,
-    /// Directories outside the project that sandboxed commands may write to.
-    pub(crate) writable_paths: Vec<AbsPath>,
-    /// Files and directories outside the project that sandboxed commands may read.
-    pub(crate) readable_paths: Vec<AbsPath>,
-    /// What sandboxed commands see of the home directory in addition to the usual.
-    pub(crate) home_entries: Vec<HomeEntry>,
+    /// The files outside the project that sandboxed commands see.
+    pub(crate) files: CommandFiles,
     pub(crate) resource_limits: ResourceLimits,
     /// Whether sandboxed commands can read files with secrets.
     pub(crate) secrets: Secrets,
@@ -314,9 +310,7 @@ impl Options {
             commands: CommandOptions {
                 sandbox: SandboxLevel::default(),
                 network: Network::Off,
-                writable_paths: Vec::new(),
-                readable_paths: Vec::new(),
-                home_entries: Vec::new(),
+                files: CommandFiles::default(),
                 secrets: Secrets::Read,
                 resource_limits: ResourceLimits::default(),
                 secret_files: Vec::new(),

@@ -7,8 +7,8 @@ use crate::{
     trust,
 };
 use agent::{
-    Hook, HookOrigin, Hooks, PermissionOptions, PromptOptions, RuntimeOptions, SandboxOptions, SessionStart,
-    ToolProviders, UserInstructions,
+    CommandFiles, Hook, HookOrigin, Hooks, PermissionOptions, PromptOptions, RuntimeOptions, SandboxOptions,
+    SessionStart, ToolProviders, UserInstructions,
 };
 use std::{
     collections::BTreeMap,
@@ -115,10 +115,13 @@ fn sandbox(options: &Options) -> SandboxOptions {
     SandboxOptions {
         level: options.commands.sandbox,
         network: options.commands.network == Network::On,
-        writable: options.commands.writable_paths.clone(),
-        readable: options.commands.readable_paths.clone(),
-        home: Some(directories.home.clone()),
-        home_entries: HomeEntry::usual().chain(options.commands.home_entries.iter().cloned()).collect(),
+        files: CommandFiles {
+            home: Some(directories.home.clone()),
+            home_entries: HomeEntry::usual()
+                .chain(options.commands.files.home_entries.iter().cloned())
+                .collect(),
+            ..options.commands.files.clone()
+        },
         shared: shared_temp(&directories.temp),
         temp: system::private_temp(),
         limits: options.commands.resource_limits,

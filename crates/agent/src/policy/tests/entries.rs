@@ -243,3 +243,45 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
         assert!(matches!(decide(&policy, &subject), Decision::Deny { .. }), "{accesses:?}");
     }
 }
+
+#[test]
+fn destructive_commands_ask_outside_of_the_project() {
+    let case = Case { confinement: WHOLE, ..Case::new() };
+    for line in [
+        "rm -rf build",
+        "rm -r ./build src/a",
+        "rm -rf /w/dist",
+        "rm -rf dist/*",
+        "make && rm -fr a b/c",
+        "shred -n 3 notes.txt",
+        "truncate -s 0 log.txt",
+        "chmod -R 777 build",
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "a?a", "{line}");
+    }
+    for line in [
+        "rm -rf .",
+        "rm -rf *",
+        "rm -rf /w",
+        "rm -rf ../other",
+        "rm -rf .git",
+        "rm -rf sub/.GIT/hooks",
+        "rm -rf ~/x",
+        "rm -rf $X",
+        "cd sub && rm -rf build",
+        "sudo rm -rf build",
+        "git reset --hard",
+        "git clean -fdx",
+        "docker system prune",
+        "kubectl delete pod x",
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "???", "{line}");
+        assert_eq!(case.verdicts("shell_write", Effect::Executes, &run(line)), "???", "{line}");
+    }
+    for confinement in [CommandConfinement::Off, CommandConfinement::Lifted, CommandConfinement::Delegated] {
+        let case = Case { confinement, ..Case::new() };
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run("rm -rf build")), "???", "{confinement:?}");
+    }
+    let case = Case { rules: rules(&[], &[], &["bash(rm -rf build)"]), ..Case::new() };
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("rm -rf build")), "aaa");
+}

@@ -1,5 +1,5 @@
-//! Git's configuration as confined commands see it. A repository's configuration names programs that
-//! git runs, also outside of the sandbox, and git commands change it all the time. Therefore
+//! Git's configuration as confined commands see it. A repository's configuration names programs
+//! that git runs, also outside of the sandbox, and git commands change it all the time. Therefore
 //! commands change a copy. Changes that name no program are carried over to the original after each
 //! command; the others stay in the copy, for the session's own commands.
 //!
@@ -153,7 +153,8 @@ fn read(path: &AbsPath) -> Option<String> {
     (is_small && found.links == 1).then_some(text)
 }
 
-/// Replaces a file, or creates it, through a new file beside it with `suffix`, which must not exist.
+/// Replaces a file, or creates it, through a new file beside it with `suffix`, which must not
+/// exist.
 fn write(path: &AbsPath, text: &str, suffix: &str) -> Result<(), SystemError> {
     let entry = EntryHandle::open(path, true)?;
     let fail = |error: rustix::io::Errno| SystemError::from_io("write", path, error.into());

@@ -37,6 +37,14 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
     received.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
+/// The number of descriptors of a room: of the user, the mount and the network namespace.
+const NAMESPACES: usize = 3;
+
+/// Receives the namespaces of a room.
+pub(super) fn receive_room(socket: impl AsFd) -> io::Result<Vec<OwnedFd>> {
+    (0..NAMESPACES).map(|_| receive(&socket)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

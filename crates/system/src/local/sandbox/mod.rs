@@ -34,7 +34,11 @@ mod survey;
 mod variables;
 #[cfg(target_os = "linux")]
 mod watch;
+mod words;
 mod worktree;
+
+#[cfg(target_os = "linux")]
+use words::{INNER, ROOM};
 
 #[cfg(target_os = "linux")]
 pub(super) use descriptor::send;
@@ -44,26 +48,12 @@ pub(super) use {
     room::{Room, RoomRequest, Rooms, USED},
     survey::{Survey, SurveyResult, TooMany, secret_files},
     variables::HiddenVariables,
+    words::{START, TERM},
     worktree::{git_directory, repository_above},
 };
 
 use crate::{SandboxSupport, SystemError};
 use std::process::ExitCode;
-
-/// The control message to the launcher that ends the command (its group gets SIGTERM).
-pub(super) const TERM: u8 = b't';
-
-/// The control message to the launcher that starts the command.
-pub(super) const START: u8 = b's';
-
-/// The argument that starts the launcher's inner stage, appended to the arguments that start the
-/// launcher.
-#[cfg(target_os = "linux")]
-const INNER: &str = "inner";
-
-/// The argument that starts the launcher's stage that opens a room, appended likewise.
-#[cfg(target_os = "linux")]
-const ROOM: &str = "room";
 
 /// Runs the launcher. `words` are the arguments that start the launcher, without the program's
 /// name; `args` are those that follow them. The request is read from standard input. Must be called
@@ -74,7 +64,7 @@ pub fn run_sandboxed(words: &[&str], args: impl IntoIterator<Item = String>) -> 
     use std::os::fd::AsFd;
     ExitCode::from(match args.into_iter().next().as_deref() {
         Some(INNER) => inner::run(),
-        Some(ROOM) => room::run(),
+        Some(ROOM) => room::open::run(),
         _ => match std::io::stdin().as_fd().try_clone_to_owned() {
             Ok(control) => supervise::run(control, &inner_arguments(words)),
             Err(_) => supervise::FAILED,

@@ -1,6 +1,6 @@
 //! What a confined command cannot change or read of the room's files. Covers what Landlock cannot
-//! express, because a Landlock rule can only add rights for the files below a directory. Runs in the
-//! inner stage, in its own mount and PID namespaces.
+//! express, because a Landlock rule can only add rights for the files below a directory. Runs in
+//! the inner stage, in its own mount and PID namespaces.
 //!
 //! A mount point can be neither renamed nor removed. Therefore every path that must stay in place
 //! is bind-mounted onto itself, and so is every directory between it and the writable directory
@@ -84,8 +84,9 @@ fn link(file: &LinkedFile) -> Result<(), String> {
         .map_err(problem(&file.path))
 }
 
-/// Returns the paths that must stay in place: the directories between a writable directory, which is
-/// a mount of the room, and the guarded or hidden paths in it. Parents come before their children.
+/// Returns the paths that must stay in place: the directories between a writable directory, which
+/// is a mount of the room, and the guarded or hidden paths in it. Parents come before their
+/// children.
 fn mount_points(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
     let mut mount_points: BTreeSet<_> = sandbox.protected.pinned.iter().cloned().collect();
     mount_points.retain(exists);

@@ -6,8 +6,8 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 use std::fmt::Display;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Enters new user and mount namespaces and, unless the `network` of this machine is used, a network
-/// namespace.
+/// Enters new user and mount namespaces and, unless the `network` of this machine is used, a
+/// network namespace.
 pub(super) fn create(network: bool) -> Result<(), String> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS;

@@ -6,8 +6,13 @@
 //! Therefore, at no moment does the command run without a process that would end it.
 
 use super::{
-    START, TERM, descriptor, git_cleanup::GitDirectoriesBefore, launch_request::LaunchRequest, mounts,
-    namespaces, room, variables::HiddenVariables, watch::Watch,
+    descriptor,
+    git_cleanup::GitDirectoriesBefore,
+    launch_request::LaunchRequest,
+    mounts, namespaces,
+    variables::HiddenVariables,
+    watch::Watch,
+    words::{START, TERM},
 };
 use crate::SandboxLevel;
 use crate::limits::DEADLINE_STEP;
@@ -47,7 +52,7 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         Ok(memory) => memory.map(Watched::new),
         Err(error) => return failed(&format!("the deadline was not received: {error}")),
     };
-    let room = match request.joins.then(|| room::receive(&control)).transpose() {
+    let room = match request.joins.then(|| descriptor::receive_room(&control)).transpose() {
         Ok(room) => room.unwrap_or_default(),
         Err(error) => return failed(&format!("the room was not received: {error}")),
     };

@@ -53,8 +53,8 @@ pub(in crate::local) struct HiddenVariables {
 
 impl HiddenVariables {
     /// Returns the names of this process's variables that are withheld: those whose name indicates
-    /// a secret and whose value is not a number or a switch, whose value contains a known secret, and
-    /// whose value is not plain.
+    /// a secret and whose value is not a number or a switch, whose value contains a known secret,
+    /// and whose value is not plain.
     pub(in crate::local) fn withheld(&self) -> Vec<OsString> {
         let kept = |name: &str| self.keep.iter().any(|kept| kept == name);
         let variables = std::env::vars_os().map(|(name, value)| {

@@ -338,12 +338,12 @@ const OWN: &[Key] = &[
     Key {
         name: "sandbox.writable_paths",
         in_project: InProject::WhenTrusted(PATHS),
-        set: |o, _, v| Ok(o.commands.writable_paths.extend(v.paths(&o.directories.home)?)),
+        set: |o, _, v| Ok(o.commands.files.writable.extend(v.paths(&o.directories.home)?)),
     },
     Key {
         name: "sandbox.readable_paths",
         in_project: InProject::WhenTrusted(PATHS),
-        set: |o, _, v| Ok(o.commands.readable_paths.extend(v.paths(&o.directories.home)?)),
+        set: |o, _, v| Ok(o.commands.files.readable.extend(v.paths(&o.directories.home)?)),
     },
     Key {
         name: "sandbox.home_paths",
@@ -351,6 +351,7 @@ const OWN: &[Key] = &[
         set: |o, _, v| {
             let entries = v.texts()?.into_iter().map(|text| HomeEntry::parse(&text));
             Ok(o.commands
+                .files
                 .home_entries
                 .extend(entries.collect::<Result<Vec<_>, _>>().map_err(ValueError::HomePath)?))
         },

@@ -1,6 +1,6 @@
 //! What commands see of the user's home directory.
 
-use super::mounts::{Root, name_of};
+use super::root::{Root, name_of};
 use crate::limits::COPIED_FILE_BYTES;
 use crate::local::sandbox::namespaces::problem;
 use crate::{AbsPath, HomeEntry, HomeShare, HomeView, is_secret_name, secrets_in};

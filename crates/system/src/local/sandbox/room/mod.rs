@@ -2,21 +2,21 @@
 //! a stage of the launcher that builds the view of the files and ends; see `open.rs`. From then on
 //! the descriptors of the namespaces keep them in existence.
 //!
-//! Commands of one room share its files, its devices and its network, in which a command reaches the
-//! servers of another one. Rooms are kept while commands run in them, and for some time afterwards.
+//! Commands of one room share its files, its devices and its network, in which a command reaches
+//! the servers of another one. Rooms are kept while commands run in them, and for some time
+//! afterwards.
 
 #[cfg(target_os = "linux")]
 mod home;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
-mod open;
+pub(super) mod open;
+#[cfg(target_os = "linux")]
+mod root;
 
 #[cfg(target_os = "linux")]
-pub(super) use {
-    mounts::{cover, read_only},
-    open::run,
-};
+pub(super) use root::{cover, read_only};
 
 use crate::limits::{ROOM_KEPT, ROOM_WAIT, ROOMS_KEPT};
 use crate::local::{private_directory, private_file::FileLock};
@@ -29,10 +29,6 @@ use std::time::Instant;
 
 /// The first bytes of a request for a room. The number changes with the wire format.
 const MAGIC: &[u8; 8] = b"tillerR1";
-
-/// The number of descriptors that the stage sends: of the user, the mount and the network
-/// namespace.
-const NAMESPACES: usize = 3;
 
 /// The name of a file in a directory for files of commands. The time of its last change is that of
 /// the last use of the directory.
@@ -63,12 +59,6 @@ impl Room {
     pub(in crate::local) fn namespaces(&self) -> &[OwnedFd] {
         &self.namespaces
     }
-}
-
-/// Receives the namespaces of a room, which follow a request.
-#[cfg(target_os = "linux")]
-pub(super) fn receive(socket: impl std::os::fd::AsFd) -> io::Result<Vec<OwnedFd>> {
-    (0..NAMESPACES).map(|_| super::descriptor::receive(&socket)).collect()
 }
 
 /// The rooms of this process.
@@ -192,7 +182,7 @@ fn ask(request: &RoomRequest, launcher: &[String]) -> Result<Vec<OwnedFd>, Strin
     ours.set_read_timeout(Some(ROOM_WAIT)).map_err(text)?;
     let mut child = Command::new(program)
         .args(words)
-        .arg(super::ROOM)
+        .arg(super::words::ROOM)
         .current_dir("/")
         .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::null())
@@ -200,7 +190,7 @@ fn ask(request: &RoomRequest, launcher: &[String]) -> Result<Vec<OwnedFd>, Strin
         .process_group(0)
         .spawn()
         .map_err(|error| format!("{program}: {error}"))?;
-    let received = request.write(&mut ours).and_then(|()| receive(&ours));
+    let received = request.write(&mut ours).and_then(|()| super::descriptor::receive_room(&ours));
     if received.is_err() {
         // It has ended, or does not answer.
         child.kill().ok();
@@ -250,7 +240,7 @@ mod tests {
     fn a_request_for_a_room_round_trips() {
         let path = |text: &str| AbsPath::new(text).unwrap();
         let home = HomeView {
-            at: path("/home/me"),
+            at: path("/h/me"),
             files: path("/f"),
             changes: path("/c"),
             entries: HomeEntry::usual().collect(),

@@ -1,0 +1,16 @@
+//! The words between this process and the launcher, and between the stages of the launcher.
+
+/// The control message to the launcher that ends the command (its group gets SIGTERM).
+pub(in crate::local) const TERM: u8 = b't';
+
+/// The control message to the launcher that starts the command.
+pub(in crate::local) const START: u8 = b's';
+
+/// The argument that starts the launcher's inner stage, appended to the arguments that start the
+/// launcher.
+#[cfg(target_os = "linux")]
+pub(super) const INNER: &str = "inner";
+
+/// The argument that starts the launcher's stage that opens a room, appended likewise.
+#[cfg(target_os = "linux")]
+pub(super) const ROOM: &str = "room";
