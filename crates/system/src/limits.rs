@@ -133,6 +133,9 @@ pub(crate) const SWEEP_WAIT: Duration = Duration::from_secs(1);
 #[cfg(target_os = "linux")]
 pub(crate) const GIT_CLEANUP_ENTRIES: usize = 300_000;
 
+/// How many entries of a git directory's references and their logs are searched for links.
+pub(crate) const GIT_LINK_ENTRIES: usize = 20_000;
+
 /// How long the temporary files of a session are kept after their last change.
 pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The age after which what commands changed in the home directory is removed.

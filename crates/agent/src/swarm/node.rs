@@ -215,7 +215,11 @@ impl Node {
         });
         // The call that waits for a result delivers it.
         let awaited = |id: &String| registry.waiting.iter().any(|call| call.agents.contains(id));
-        ready.map(|agent| agent.state.id.clone()).filter(|id| !awaited(id)).collect()
+        // In the order in which they ended, also after the process was started again.
+        let mut ready: Vec<_> =
+            ready.map(|agent| (agent.state.times.ended_at, agent.state.id.clone())).collect();
+        ready.sort();
+        ready.into_iter().map(|(_, id)| id).filter(|id| !awaited(id)).collect()
     }
 }
 

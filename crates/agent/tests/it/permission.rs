@@ -71,7 +71,7 @@ async fn guardian_writes_in_the_project_and_prometheus_runs_but_denials_hold() {
         edit(),
         Reply::calls(&[
             ("bash", json!({"command": "cargo test"})),
-            ("bash", json!({"command": "cd x && rm -rf y"})),
+            ("bash", json!({"command": "cd x && mkfs y"})),
         ]),
         Reply::calls(&[("file_read", json!({"path": ".git/config"}))]),
         Reply::text("ok"),
@@ -163,7 +163,7 @@ async fn what_was_approved_must_still_be_what_happens() {
 #[tokio::test]
 async fn every_decision_is_recorded_with_its_rule() {
     let script = vec![
-        Reply::calls(&[("file_read", json!({"path": "a.txt"})), ("bash", json!({"command": "rm -rf x"}))]),
+        Reply::calls(&[("file_read", json!({"path": "a.txt"})), ("bash", json!({"command": "mkfs x"}))]),
         Reply::text("ok"),
     ];
     let stage = stage(Setting { script, ..Setting::default() }).await;
@@ -246,14 +246,7 @@ async fn a_request_names_what_would_allow_it() {
             &[],
             true,
         ),
-        (
-            PermissionMode::Guardian,
-            "apply_patch",
-            json!({ "patch": patch }),
-            &["apply_patch(a.txt)"],
-            &[],
-            true,
-        ),
+        (PermissionMode::Argus, "apply_patch", json!({ "patch": patch }), &["apply_patch(a.txt)"], &[], true),
         (PermissionMode::Guardian, "file_read", json!({ "path": "/etc/hosts" }), &[], &["/etc/hosts"], true),
         (
             PermissionMode::Guardian,

@@ -210,8 +210,8 @@ async fn the_gate_decides_about_what_a_script_calls() {
             "Path '/w/.env' is blocked by policy: it may hold secrets or repository internals.".to_owned(),
         ),
         (
-            "app.tools.bash{command = 'rm -rf x'}",
-            "Command matches the denied pattern 'rm -r *' and is never run. (The user can allow this exact line with the setting permissions.allow.)"
+            "app.tools.bash{command = 'mkfs x'}",
+            "Command matches the denied pattern 'mkfs*' and is never run. (The user can allow this exact line with the setting permissions.allow.)"
                 .to_owned(),
         ),
         (

@@ -168,9 +168,9 @@ fn permissions_are_explained_and_logged() {
     let home = Home::new();
     let explained = |what: &[&str]| stdout(&home.run(&[&["permissions", "explain"], what].concat()));
     assert!(
-        explained(&["make && rm -rf x"]).contains("is never run. (The user can allow this exact line"),
+        explained(&["make && mkfs x"]).contains("is never run. (The user can allow this exact line"),
         "{}",
-        explained(&["make && rm -rf x"])
+        explained(&["make && mkfs x"])
     );
     assert!(explained(&["ls -la"]).contains("decision           allow (Guardian)"));
     assert!(explained(&["git push"]).contains("decision           ask (Publishing): Run `git push`"));

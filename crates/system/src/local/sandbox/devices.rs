@@ -62,7 +62,7 @@ pub(super) fn mount_below(root: &str, Devices(devices): Devices) -> Result<(), S
     }
     let unreadable = format!("{root}{UNREADABLE}");
     fs::write(&unreadable, "").map_err(problem(&unreadable))?;
-    fs::set_permissions(&unreadable, Permissions::from_mode(0)).map_err(problem(&unreadable))?;
+    fs::set_permissions(&unreadable, Permissions::from_mode(0o000)).map_err(problem(&unreadable))?;
     mount("devpts", pts.as_str(), "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")
         .map_err(problem(&pts))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;

@@ -6,7 +6,7 @@ use super::{
     survey::{self, settled},
     watch::rename_forbidden,
 };
-use crate::limits::GIT_CLEANUP_ENTRIES;
+use crate::limits::{GIT_CLEANUP_ENTRIES, GIT_LINK_ENTRIES};
 use crate::local::controls::all_harmless;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -21,6 +21,8 @@ const SKIPPED: [&str; 2] = ["node_modules", "target"];
 #[derive(Debug, Default)]
 pub(super) struct GitDirectoriesBefore {
     known: HashSet<PathBuf>,
+    /// The symbolic links in them.
+    links: HashSet<PathBuf>,
     /// Whether the scan covered everything. If not, a git directory that is not in `known` need not
     /// be new.
     complete: bool,
@@ -31,7 +33,7 @@ pub(super) struct GitDirectoriesBefore {
 impl GitDirectoriesBefore {
     /// Records the existing git directories.
     pub(super) fn record(roots: impl Iterator<Item = PathBuf>) -> Self {
-        let (mut known, mut others) = (HashSet::new(), HashMap::new());
+        let (mut known, mut links, mut others) = (HashSet::new(), HashSet::new(), HashMap::new());
         let remembered = |path: &Path| {
             let listing = Listing::read(path);
             if !listing.may_become_git {
@@ -43,8 +45,9 @@ impl GitDirectoriesBefore {
             let commondir = directory.join("commondir");
             known.extend(commondir.exists().then_some(commondir));
             known.insert(directory.to_owned());
+            links.extend(links_in(directory));
         });
-        Self { known, complete, others }
+        Self { known, links, complete, others }
     }
 
     /// Renames what has been created since and would make git execute something. Returns a line for
@@ -63,7 +66,16 @@ impl GitDirectoriesBefore {
             if !self.known.contains(&commondir) && commondir.exists() && !is_worktree_commondir(&commondir) {
                 lines.push(rename_forbidden(&commondir, "it makes git use another directory").0);
             }
-            if self.known.contains(directory) {
+            let is_known = self.known.contains(directory);
+            for link in links_in(directory).into_iter().filter(|link| !self.links.contains(link)) {
+                // In a known directory, commands see these as links to copies.
+                if !(is_known
+                    && [directory.join("config"), directory.join("config.worktree")].contains(&link))
+                {
+                    lines.push(rename_forbidden(&link, "git would write to where it leads").0);
+                }
+            }
+            if is_known {
                 return;
             }
             let config = directory.join("config");
@@ -79,6 +91,25 @@ impl GitDirectoriesBefore {
         });
         lines
     }
+}
+
+/// Returns the symbolic links in the places of a git directory to which git writes.
+fn links_in(directory: &Path) -> Vec<PathBuf> {
+    let (mut found, mut left) = (Vec::new(), GIT_LINK_ENTRIES);
+    let mut directories = vec![directory.to_owned()];
+    while let Some(at) = directories.pop() {
+        for entry in fs::read_dir(&at).into_iter().flatten().flatten().take(left) {
+            left -= 1;
+            let is_written =
+                at != directory || ["logs", "refs"].iter().any(|name| entry.file_name() == *name);
+            match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => found.push(entry.path()),
+                Ok(kind) if kind.is_dir() && is_written => directories.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// The contents of a directory, as of its change time.
@@ -220,6 +251,26 @@ mod tests {
     }
 
     #[test]
+    fn new_links_in_git_directories_are_renamed() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().join(".git");
+        let roots = || std::iter::once(dir.path().to_owned());
+        for directory in ["logs/refs/heads", "refs/heads", "objects"] {
+            fs::create_dir_all(top.join(directory)).unwrap();
+        }
+        let link = |name: &str| std::os::unix::fs::symlink("/nowhere", top.join(name)).unwrap();
+        link("refs/old");
+        let before = GitDirectoriesBefore::record(roots());
+        let new = ["logs/HEAD", "logs/refs/heads/main", "FETCH_HEAD", "refs/heads/x"];
+        new.into_iter().chain(["config", "objects/link"]).for_each(link);
+        assert_eq!(before.disable_new(roots()).len(), new.len());
+        let is_there = |name: &str| fs::symlink_metadata(top.join(name)).is_ok();
+        assert!(
+            new.into_iter().all(|name| !is_there(name)) && is_there("refs/old") && is_there("objects/link")
+        );
+    }
+
+    #[test]
     fn an_unchanged_directory_is_not_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("folder");
@@ -233,6 +284,7 @@ mod tests {
         let before = || GitDirectoriesBefore {
             complete: true,
             known: HashSet::new(),
+            links: HashSet::new(),
             others: std::iter::once((path.clone(), known.clone())).collect(),
         };
         let roots = || std::iter::once(path.clone());

@@ -127,7 +127,7 @@ const OWN: &[About] = &[
         takes: Takes::List(Item::Rule),
         default: DefaultValue::EmptyList,
         text: "Calls that need no approval, if every part of them matches. A rule without a star \
-               that is a complete command line, such as `bash(rm -rf build)`, also permits a \
+               that is a complete command line, such as `bash(mkfs.ext4 disk.img)`, also permits a \
                [denied](security.md#in-every-mode) command. Layers add up.",
     },
     About {
