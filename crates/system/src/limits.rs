@@ -134,6 +134,7 @@ pub(crate) const SWEEP_WAIT: Duration = Duration::from_secs(1);
 pub(crate) const GIT_CLEANUP_ENTRIES: usize = 300_000;
 
 /// How many entries of a git directory's references and their logs are searched for links.
+#[cfg(target_os = "linux")]
 pub(crate) const GIT_LINK_ENTRIES: usize = 20_000;
 
 /// How long the temporary files of a session are kept after their last change.

@@ -92,12 +92,12 @@ fn a_command_in_the_editors_terminal_is_confined_without_approval() {
             return;
         }
         home.write("Makefile", "all:\n\techo made > out; echo x > /var/tmp/../escaped-$$PPID; env\n");
-        home.write(".env", "CANARY=1");
+        home.write(".env", "A_TOKEN=canary-of-the-project\n");
         let (editor, result) = in_terminal(&home, joins, "make all; cat .env; exit 3");
         assert_eq!(editor.verbs(), ["terminal"], "{:?}", editor.log);
         assert_eq!(home.read("out").as_deref(), Some("made\n"));
         assert!(result.contains("Read-only") && result.contains("Exit code: 3"), "{result}");
-        assert!(!result.contains("CANARY") && !result.contains("canary-of-the-editor"), "{result}");
+        assert!(!result.contains("canary-of-the"), "{result}");
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod config;
 
+#[cfg(target_os = "linux")]
 pub(super) use config::all_harmless;
 
 use super::entry::EntryHandle;
@@ -16,9 +17,10 @@ use crate::{AbsPath, LinkedFile, SystemError};
 use config::{Config, Difference};
 use rustix::fs::{Mode, OFlags};
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::{Mutex, PoisonError};
 
 /// The name of the directory of the bases, next to that of the copies.
@@ -164,9 +166,11 @@ fn write(path: &AbsPath, text: &str, suffix: &str) -> Result<(), SystemError> {
         rustix::fs::unlinkat(&entry.directory, &new, rustix::fs::AtFlags::empty()).ok();
     }
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(&entry.directory, &new, flags, Mode::from(mode)).map_err(fail)?;
+    let private = Mode::from_raw_mode(0o600);
+    let file = rustix::fs::openat(&entry.directory, &new, flags, private).map_err(fail)?;
     let mut file = File::from(file);
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    let written = file.set_permissions(Permissions::from_mode(mode));
+    let written = written.and_then(|()| file.write_all(text.as_bytes())).and_then(|()| file.sync_all());
     let renamed = written.map_err(|source| SystemError::from_io("write", path, source)).and_then(|()| {
         rustix::fs::renameat(&entry.directory, &new, &entry.directory, &entry.name).map_err(fail)
     });

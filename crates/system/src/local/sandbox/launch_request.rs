@@ -10,7 +10,7 @@
 #[cfg(any(target_os = "linux", test))]
 mod parse;
 
-#[cfg(any(target_os = "linux", test))]
+#[cfg(target_os = "linux")]
 pub(super) use parse::{LaunchRequestError, read_strings, read_view_option};
 
 use super::variables::HiddenVariables;

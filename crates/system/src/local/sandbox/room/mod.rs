@@ -18,7 +18,7 @@ mod root;
 #[cfg(target_os = "linux")]
 pub(super) use root::{cover, read_only};
 
-use crate::limits::{ROOM_KEPT, ROOM_WAIT, ROOMS_KEPT};
+use crate::limits::{ROOM_KEPT, ROOMS_KEPT};
 use crate::local::{private_directory, private_file::FileLock};
 use crate::{AbsPath, View};
 use std::collections::HashMap;
@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// The first bytes of a request for a room. The number changes with the wire format.
+#[cfg(target_os = "linux")]
 const MAGIC: &[u8; 8] = b"tillerR1";
 
 /// The name of a file in a directory for files of commands. The time of its last change is that of
@@ -173,6 +174,7 @@ fn note_use(directory: Option<AbsPath>) -> io::Result<()> {
 /// Starts the stage of the launcher, and receives the namespaces from it.
 #[cfg(target_os = "linux")]
 fn ask(request: &RoomRequest, launcher: &[String]) -> Result<Vec<OwnedFd>, String> {
+    use crate::limits::ROOM_WAIT;
     use std::os::unix::net::UnixStream;
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
