@@ -27,8 +27,8 @@ pub(crate) const SYSTEM_DIRECTORIES: [&str; 16] = [
 ];
 
 /// The files that a session's confined commands see in addition to the system's directories
-/// (`/usr`, `/etc`, …), a private `/dev` and `/proc`. Files that are not named here do not exist for
-/// them. All paths must be resolved.
+/// (`/usr`, `/etc` and so on), a private `/dev` and `/proc`. Files that are not named here do not
+/// exist for them. All paths must be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct View {
     /// Directories that are writable at [`crate::SandboxLevel::WorkspaceWrite`]: the projects and
