@@ -253,8 +253,7 @@ async fn a_guard_is_put_back_when_the_user_runs_git() {
     }
     git(&stage, "--version && mkfifo up go").await.unwrap();
     let (up, go) = (stage.project.join("up"), stage.project.join("go"));
-    let line =
-        "echo > up; read -r x < go; echo '[alias] x = !evil' >> .git/config; echo x > .git/hooks/x || true";
+    let line = "echo > up; read -r x < go; until [ -L .git/config ]; do :; done; echo '[alias] x = !evil' >> .git/config; echo x > .git/hooks/x || true";
     let meanwhile = async {
         // The pipes open when the command is there.
         tokio::task::spawn_blocking(move || fs::read(up.as_std())).await.unwrap().unwrap();
