@@ -7,6 +7,7 @@
 use crate::{
     FolderTrust, TrustItem, TrustState,
     limits::{HOOK_NOTE_BYTES, HOOK_OUTPUT_BYTES},
+    policy,
 };
 use serde_json::{Value, json};
 use std::{
@@ -16,7 +17,7 @@ use std::{
     },
     time::Duration,
 };
-use system::{AbsPath, Command, Confinement, Output, System, pattern_matches};
+use system::{AbsPath, Command, Confinement, Output, System};
 use tokio_util::sync::CancellationToken;
 
 /// The point at which a hook runs.
@@ -61,8 +62,8 @@ pub struct Hook {
     /// The program and its arguments. A program that contains a slash is resolved against the
     /// session's directory.
     pub command: Vec<String>,
-    /// Patterns of the tools whose calls run the hook; `*` matches any characters. Empty means all
-    /// tools.
+    /// Patterns of the tools whose calls run the hook; `*` matches any characters, and the name of a
+    /// tool that runs commands means each such tool. Empty means all tools.
     pub tools: Vec<String>,
     /// The timeout of one run.
     pub timeout: Duration,
@@ -133,7 +134,7 @@ impl Hooks {
     ) -> HookOutcome {
         let mut said = HookOutcome::default();
         let fits = |hook: &&Hook| {
-            let named = |tool: &str| hook.tools.iter().any(|pattern| pattern_matches(pattern, tool));
+            let named = |tool: &str| policy::mean(&hook.tools, tool);
             hook.event == event && (hook.tools.is_empty() || tool.is_some_and(named))
         };
         let mut hooks = self.hooks.iter().filter(fits).peekable();

@@ -151,7 +151,7 @@ pub use text::sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sani
 pub use text::similar::closest;
 pub use text::surrogates::without_halves;
 pub use text::yaml::parse_yaml;
-pub use tool::access::Access;
+pub use tool::access::{Access, Lifetime};
 pub use tool::nested::{Callee, NestedCallError, NestedCalls};
 pub use tool::question::{AskUser, Choice, Question, QuestionOutcome};
 pub use tool::sampling::{SAMPLING, SampleRequest, Sampled};

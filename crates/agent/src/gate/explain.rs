@@ -1,7 +1,7 @@
 //! Explains the policy's decision about a hypothetical call, for `tiller permissions explain`.
 
 use crate::{
-    Access, Effect, RuntimeOptions,
+    Access, Effect, Lifetime, RuntimeOptions,
     gate::hypothesis::{self, Question},
 };
 use std::sync::Arc;
@@ -68,7 +68,13 @@ async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Q
             (
                 "bash",
                 Effect::Executes,
-                Access::Execute { command, cwd, unconfined: false, reason: None, keeps: false },
+                Access::Execute {
+                    command,
+                    cwd,
+                    unconfined: false,
+                    reason: None,
+                    lifetime: Lifetime::Session,
+                },
             )
         }
     };

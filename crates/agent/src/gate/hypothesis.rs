@@ -88,6 +88,7 @@ impl<'a> Hypothesis<'a> {
                 memories_trusted: options.prompt.memories.trusted,
                 folder: options.permissions.folder.as_ref(),
                 own: &options.sandbox.guarded,
+                home: options.sandbox.files.home.as_ref(),
             },
             readable: Vec::new(),
             temp: None,

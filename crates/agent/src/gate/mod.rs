@@ -162,7 +162,10 @@ impl Gate {
             policy.settings.folder = None;
         }
         let subject = self.subject(submitted, &accesses);
-        let decision = policy::decide(&policy, &subject);
+        let decision = match submitted.by_user {
+            true => policy::decide_for_user(&policy, &subject),
+            false => policy::decide(&policy, &subject),
+        };
         let remedy = match &decision {
             Decision::Ask { .. } => policy::remedy(&policy, &subject),
             _ => Remedy::default(),
@@ -209,7 +212,7 @@ impl Gate {
         let Decision::Ask { question, rule: asked_by } = &ruling.decision else { return Ok(Answer::Allowed) };
         let scope = policy::scope(&self.subject(submitted, &ruling.accesses), ruling.confinement);
         // A rule that asks each time offers no "always".
-        let remembers = policy::remembers(asked_by);
+        let remembers = policy::remembers(asked_by) && policy::may_be_allowed(&scope);
         let command = titles::only_command(ruling.accesses.iter().map(|resolved| &resolved.access));
         let title = command.and_then(titles::whole_command);
         let request = PermissionRequest {
@@ -367,6 +370,7 @@ impl Gate {
                 denied_tools: &now.permissions.denied_tools,
                 rules: &now.permissions.rules,
                 own: &now.sandbox.guarded,
+                home: now.sandbox.files.home.as_ref(),
                 memories_trusted: now.prompt.memories.trusted,
                 folder: now.permissions.folder.as_ref(),
             },

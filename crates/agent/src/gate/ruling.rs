@@ -18,6 +18,8 @@ pub(crate) struct SubmittedCall<'a> {
     pub(crate) call: &'a dyn AnyCall,
     pub(crate) description: &'a Description,
     pub(crate) arguments: &'a Value,
+    /// Whether it is a command line that the user typed.
+    pub(crate) by_user: bool,
 }
 
 /// The policy's decision before the user is asked.

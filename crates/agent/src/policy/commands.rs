@@ -9,11 +9,8 @@ use super::{
     shell::{self, Certainty, Shell, SimpleCommand, Word},
     table,
 };
-use crate::{Access, PermissionMode};
+use crate::{Access, Lifetime, PermissionMode};
 use system::{AbsPath, SandboxLevel};
-
-/// The tools whose commands are input for a command that is already running.
-const INPUT_TOOLS: &[&str] = &["shell", "shell_write"];
 
 fn shells<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = &'a Shell> {
     subject.accesses.iter().filter_map(|resolved| resolved.shell.as_ref())
@@ -26,7 +23,7 @@ pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
             let reason = format!("Command not run: {}. Split it, or put it into a script.", shell::TOO_MUCH);
             return Some(Decision::Deny { rule: "TooMuch", reason });
         }
-        if settings::allows_word_for_word(policy, subject.tool, shell) {
+        if settings::allows_word_for_word(policy, subject, shell) {
             return None;
         }
         shell.commands().iter().find_map(|command| match severe::of(command) {
@@ -81,9 +78,11 @@ fn stays_inside(
     resolved: &Resolved,
     command: &SimpleCommand,
 ) -> bool {
-    let Access::Execute { cwd, .. } = &resolved.access else { return false };
-    // Where else the line, or the running command that gets it as input, is cannot be known.
-    let (Some(Shell::Commands(commands)), false) = (&resolved.shell, INPUT_TOOLS.contains(&subject.tool))
+    // The directory of a running command that gets the line as input is not known.
+    let (
+        Access::Execute { cwd, lifetime: Lifetime::Session | Lifetime::Kept, .. },
+        Some(Shell::Commands(commands)),
+    ) = (&resolved.access, &resolved.shell)
     else {
         return false;
     };
@@ -116,7 +115,9 @@ fn stays_inside(
 
 /// Whether a command may change something, for the read-only modes.
 pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
-    if INPUT_TOOLS.contains(&subject.tool) && shells(subject).next().is_some() {
+    let input =
+        |resolved: &Resolved| matches!(resolved.access, Access::Execute { lifetime: Lifetime::Running, .. });
+    if subject.accesses.iter().any(input) {
         // The running command may have been started when more was allowed.
         return true;
     }
@@ -134,7 +135,7 @@ pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> b
 
 /// Returns why Guardian asks about a command, if it does.
 pub(super) fn obstacle(policy: &Policy<'_>, roots: &[AbsPath], resolved: &Resolved) -> Option<String> {
-    let Access::Execute { cwd, keeps, .. } = &resolved.access else { return None };
+    let Access::Execute { cwd, lifetime, .. } = &resolved.access else { return None };
     let Some(shell) = &resolved.shell else { return Some("It cannot be parsed.".to_owned()) };
     if let Some(branch) = shell.commands().iter().find_map(Git::takes_over) {
         let branch = crate::one_line(branch);
@@ -149,7 +150,7 @@ pub(super) fn obstacle(policy: &Policy<'_>, roots: &[AbsPath], resolved: &Resolv
     if policy.confinement == CommandConfinement::Lifted {
         return unconfined("it asks to leave the sandbox");
     }
-    if *keeps {
+    if *lifetime == Lifetime::Kept {
         return unconfined("it keeps running when the session closes");
     }
     let commands = match shell {
@@ -190,6 +191,29 @@ pub(super) fn why(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
             }
         })
         .unwrap_or_default()
+}
+
+/// Returns the files that the commands of a line may write: the targets of redirections, and every
+/// path that a command which changes something names.
+pub(super) fn written(policy: &Policy<'_>, cwd: &AbsPath, shell: Option<&Shell>) -> Vec<AbsPath> {
+    let place = Words { policy, roots: &[], cwd };
+    let home = policy.settings.home;
+    let path = |word: &str| {
+        let path = place.path(word);
+        let below_home = ["~", "$HOME", "${HOME}"].iter().find_map(|start| path.strip_prefix(start));
+        match (below_home, home) {
+            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+                Some(home.join(rest.trim_start_matches('/')))
+            }
+            _ => (!path.is_empty()).then(|| cwd.join(path)),
+        }
+    };
+    let commands =
+        shell.map_or(&[][..], Shell::commands).iter().filter(|command| rules::is_mutative(command));
+    let words = commands.flat_map(|command| {
+        command.writes.iter().map(String::as_str).chain(command.args().iter().map(|word| word.text.as_str()))
+    });
+    words.filter_map(path).collect()
 }
 
 /// Interprets a command's words as paths.

@@ -253,9 +253,11 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
     let Bounds { options, mode, roots, blocked_paths, rules, own_files, folder } = *bounds;
     // A link in the folder may lead out of it since the session began.
     let is_inside = |root: &&AbsPath| folder.is_none_or(|folder| root.starts_with(folder));
+    let unwritten: Vec<_> = rules.deny.iter().filter_map(|rule| rule.unwritten()).collect();
     let level = match (options.level, mode) {
         (SandboxLevel::Off, _) => SandboxLevel::Off,
         (_, Mode::Plan | Mode::Ask) => SandboxLevel::ReadOnly,
+        _ if unwritten.contains(&"") => SandboxLevel::ReadOnly,
         (level, Mode::Edit) => level,
     };
     let below = |names: &mut dyn Iterator<Item = &'static str>| -> Vec<_> {
@@ -272,6 +274,7 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         guarded: below(&mut protected::all().chain(git))
             .into_iter()
             .chain(options.guarded.iter().cloned())
+            .chain(unwritten.iter().flat_map(|path| roots.iter().map(move |root| root.join(path))))
             .collect(),
         reserved: below(&mut protected::all()),
         linked: Vec::new(),

@@ -7,7 +7,7 @@ use super::{
     shell::{Certainty, Shell, SimpleCommand},
     table,
 };
-use crate::limits::GRANTS;
+use crate::{Access, Lifetime, limits::GRANTS};
 use std::{collections::HashMap, sync::Mutex};
 use system::AbsPath;
 
@@ -18,18 +18,22 @@ pub(crate) enum Place {
     Confined,
     /// In the editor's terminal, unconfined.
     Editor,
-    /// On this machine, unconfined.
+    /// On this machine, which confines no commands.
     Local,
+    /// On this machine, outside of the sandbox that other commands run in.
+    Lifted,
+    /// In a command that is already running, as its input.
+    Running,
 }
 
 impl Place {
-    pub(crate) fn of(confinement: CommandConfinement) -> Self {
+    fn of(confinement: CommandConfinement, lifetime: Lifetime) -> Self {
         match confinement {
+            _ if lifetime == Lifetime::Running => Self::Running,
             CommandConfinement::Sandbox { .. } => Self::Confined,
             CommandConfinement::Delegated => Self::Editor,
-            CommandConfinement::Off | CommandConfinement::Unavailable | CommandConfinement::Lifted => {
-                Self::Local
-            }
+            CommandConfinement::Off | CommandConfinement::Unavailable => Self::Local,
+            CommandConfinement::Lifted => Self::Lifted,
         }
     }
 
@@ -38,6 +42,8 @@ impl Place {
             Self::Confined => "in the sandbox",
             Self::Editor => "in the editor's terminal, unconfined",
             Self::Local => "on this machine, unconfined",
+            Self::Lifted => "outside the sandbox",
+            Self::Running => "as input of a running command",
         }
     }
 }
@@ -45,18 +51,18 @@ impl Place {
 /// The scope of a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Grant {
-    /// Commands of one tool in one place that begin with these words.
-    CommandPrefix { tool: String, place: Place, words: String },
+    /// Commands in one place that begin with these words.
+    CommandPrefix { place: Place, words: String },
     /// This exact command line.
-    CommandLine { tool: String, place: Place, line: String },
-    /// Writes of one tool below one directory.
-    Writes(String, AbsPath),
-    /// Reads of one tool below one directory.
-    Reads(String, AbsPath),
-    /// Fetches of one tool from one host, without its subdomains.
-    Host(String, String),
-    /// Fetches of one tool of exactly this URL, whose host has no name.
-    Url(String, String),
+    CommandLine { place: Place, line: String },
+    /// Writes below one directory.
+    Writes(AbsPath),
+    /// Reads below one directory.
+    Reads(AbsPath),
+    /// Fetches from one host, without its subdomains.
+    Host(String),
+    /// Fetches of exactly this URL, whose host has no name.
+    Url(String),
     /// A tool, or a function called through a tool.
     Tool(String),
 }
@@ -109,18 +115,19 @@ impl Grants {
 }
 
 fn covering(answers: &HashMap<Grant, bool>, grant: &Grant) -> Option<bool> {
-    match grant {
-        Grant::Writes(tool, folder) | Grant::Reads(tool, folder) => {
-            answers.iter().find_map(|(held, allow)| {
-                let covers = match (held, grant) {
-                    (Grant::Writes(t, f), Grant::Writes(..)) | (Grant::Reads(t, f), Grant::Reads(..)) => {
-                        t == tool && folder.starts_with(f)
-                    }
-                    _ => false,
-                };
-                covers.then_some(*allow)
-            })
+    let above = |folder: &AbsPath, of: fn(AbsPath) -> Grant| {
+        let mut folder = Some(folder.clone());
+        while let Some(at) = folder {
+            folder = at.parent();
+            if let Some(allow) = answers.get(&of(at)) {
+                return Some(*allow);
+            }
         }
+        None
+    };
+    match grant {
+        Grant::Writes(folder) => above(folder, Grant::Writes),
+        Grant::Reads(folder) => above(folder, Grant::Reads),
         grant => answers.get(grant).copied(),
     }
 }
@@ -128,52 +135,40 @@ fn covering(answers: &HashMap<Grant, bool>, grant: &Grant) -> Option<bool> {
 /// Returns the grants for a call's exact command lines.
 fn lines(subject: &Subject<'_>, confinement: CommandConfinement) -> Vec<Grant> {
     let line = |resolved: &super::Resolved| match &resolved.access {
-        crate::Access::Execute { command, .. } => Some(exactly(subject, confinement, command)),
+        Access::Execute { command, lifetime, .. } => {
+            Some(Grant::CommandLine { place: Place::of(confinement, *lifetime), line: command.clone() })
+        }
         _ => None,
     };
     subject.accesses.iter().filter_map(line).collect()
 }
 
-fn exactly(subject: &Subject<'_>, confinement: CommandConfinement, line: &str) -> Grant {
-    Grant::CommandLine { tool: subject.tool.to_owned(), place: Place::of(confinement), line: line.to_owned() }
-}
-
 /// Returns what "always" would cover for a call.
 pub(crate) fn scope(subject: &Subject<'_>, confinement: CommandConfinement) -> Vec<Grant> {
     let mut grants = Vec::new();
+    let folder = |path: &AbsPath| path.parent().unwrap_or_else(|| path.clone());
     for resolved in subject.accesses {
         match &resolved.access {
-            crate::Access::Write(path) => {
-                let folder = path.parent().unwrap_or_else(|| path.clone());
-                grants.push(Grant::Writes(subject.tool.to_owned(), folder));
-            }
-            crate::Access::Read(path) => {
-                let outside = !super::inside(subject.roots, resolved);
-                if outside {
-                    grants.push(Grant::Reads(
-                        subject.tool.to_owned(),
-                        path.parent().unwrap_or_else(|| path.clone()),
-                    ));
+            Access::Write(path) => grants.push(Grant::Writes(folder(path))),
+            Access::Read(path) => {
+                if !super::inside(subject.roots, resolved) {
+                    grants.push(Grant::Reads(folder(path)));
                 }
             }
-            crate::Access::Execute { command, .. } => {
-                match resolved.shell.as_ref().and_then(|shell| prefixes(shell, Place::of(confinement))) {
-                    Some(prefixes) => grants.extend(prefixes.into_iter().map(|words| Grant::CommandPrefix {
-                        tool: subject.tool.to_owned(),
-                        place: Place::of(confinement),
-                        words,
-                    })),
-                    None => grants.push(exactly(subject, confinement, command)),
+            Access::Execute { command, lifetime, .. } => {
+                let place = Place::of(confinement, *lifetime);
+                match resolved.shell.as_ref().and_then(|shell| prefixes(shell, place)) {
+                    Some(all) => {
+                        grants.extend(all.into_iter().map(|words| Grant::CommandPrefix { place, words }));
+                    }
+                    None => grants.push(Grant::CommandLine { place, line: command.clone() }),
                 }
             }
-            crate::Access::Fetch(url) => {
-                let tool = subject.tool.to_owned();
-                grants.push(match host::of(url) {
-                    Some(host) => Grant::Host(tool, host),
-                    None => Grant::Url(tool, url.clone()),
-                });
-            }
-            crate::Access::Call { function, .. } => grants.push(Grant::Tool(function.clone())),
+            Access::Fetch(url) => grants.push(match host::of(url) {
+                Some(host) => Grant::Host(host),
+                None => Grant::Url(url.clone()),
+            }),
+            Access::Call { function, .. } => grants.push(Grant::Tool(function.clone())),
         }
     }
     grants.dedup();
@@ -181,6 +176,12 @@ pub(crate) fn scope(subject: &Subject<'_>, confinement: CommandConfinement) -> V
         grants.push(Grant::Tool(subject.tool.to_owned()));
     }
     grants
+}
+
+/// Whether "always" may allow these. A line outside the sandbox may run files that commands in the
+/// sandbox can change, unless all its commands are of a known shape.
+pub(crate) fn may_be_allowed(grants: &[Grant]) -> bool {
+    !grants.iter().any(|grant| matches!(grant, Grant::CommandLine { place: Place::Lifted, .. }))
 }
 
 /// Returns the prefixes of all commands of a line that need approval; `None` if only the exact line
@@ -265,6 +266,18 @@ fn prefix(command: &SimpleCommand, place: Place) -> Option<String> {
         && !command.plumbed
         && command.words.iter().all(|word| matches!(word.certainty, Certainty::Exact | Certainty::Glob));
     let program = command.words.first().filter(|word| plain && word.is_exact())?.text.as_str();
+    match place {
+        Place::Running => return None,
+        Place::Lifted => return table::shape(command).map(str::to_owned),
+        // Options of git name programs, and a sandbox is all that makes them harmless.
+        Place::Local | Place::Editor if program == "git" => return table::shape(command).map(str::to_owned),
+        Place::Local | Place::Editor => {
+            if let Some(words) = table::shape(command) {
+                return Some(words.to_owned());
+            }
+        }
+        Place::Confined => {}
+    }
     if program == "git" {
         let git = Git::of(command).filter(|git| !git.redirected)?;
         let subcommand = git.subcommand.filter(|name| !name.is_empty() && !RUNNERS.contains(name))?;
@@ -289,18 +302,18 @@ pub(crate) fn label(grants: &[Grant]) -> String {
     let mut parts: Vec<_> = grants
         .iter()
         .map(|grant| match grant {
-            Grant::CommandPrefix { tool, place, words } => {
+            Grant::CommandPrefix { place, words } => {
                 places.push(*place);
-                format!("`{} …`{}", crate::one_line(words), of_tool(tool))
+                format!("`{} …`", crate::one_line(words))
             }
-            Grant::CommandLine { tool, place, .. } => {
+            Grant::CommandLine { place, .. } => {
                 places.push(*place);
-                format!("this exact command{}", of_tool(tool))
+                "this exact command".to_owned()
             }
-            Grant::Writes(tool, folder) => format!("{tool} in {folder}"),
-            Grant::Reads(tool, folder) => format!("{tool} in {folder}"),
-            Grant::Host(tool, host) => format!("{tool} from {host}"),
-            Grant::Url(tool, _) => format!("{tool} of exactly this URL"),
+            Grant::Writes(folder) => format!("writing in {}", crate::one_line(folder.as_str())),
+            Grant::Reads(folder) => format!("reading in {}", crate::one_line(folder.as_str())),
+            Grant::Host(host) => format!("fetching from {host}"),
+            Grant::Url(_) => "fetching exactly this URL".to_owned(),
             Grant::Tool(tool) => tool.clone(),
         })
         .collect();
@@ -310,10 +323,6 @@ pub(crate) fn label(grants: &[Grant]) -> String {
         "" => format!("{} in this session", parts.join(", ")),
         place => format!("{}{place} in this session", parts.join(", ")),
     }
-}
-
-fn of_tool(tool: &str) -> String {
-    if tool == "bash" { String::new() } else { format!(" of {tool}") }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod servers;
 mod settings;
 mod severe;
 mod severity;
+mod shape;
 mod shell;
 mod table;
 
@@ -30,8 +31,8 @@ pub use advice::Remedy;
 pub(crate) use advice::remedy;
 pub(crate) use confinement::{Bounds, CommandConfinement, OwnFiles, expected, sandbox};
 pub use confinement::{CommandFiles, SandboxOptions, Secrets};
-pub(crate) use grants::{Grants, label, scope};
-pub(crate) use names::ALL_PROJECTS;
+pub(crate) use grants::{Grants, label, may_be_allowed, scope};
+pub(crate) use names::{ALL_PROJECTS, mean};
 pub use names::{check_tool_name, check_tool_pattern, tool_names};
 pub(crate) use question::{beside_command, place};
 pub use rule::PermissionRule;
@@ -39,7 +40,8 @@ pub use servers::{Answer, ServerRule, ServerRules};
 pub use settings::PermissionRules;
 pub(crate) use shell::{Dialect, Shell};
 
-use crate::{Access, Effect, Mode, PermissionMode};
+use crate::{Access, Effect, Mode, PermissionMode, one_line};
+use names::{Approval, Kind};
 use system::AbsPath;
 
 /// The call that a decision is about.
@@ -111,6 +113,8 @@ pub(crate) struct PolicySettings<'a> {
     pub(crate) rules: &'a PermissionRules,
     /// The program's own directories: its settings and the trust records.
     pub(crate) own: &'a [AbsPath],
+    /// The user's home directory.
+    pub(crate) home: Option<&'a AbsPath>,
     /// Whether the user trusts the project with memories.
     pub(crate) memories_trusted: bool,
     /// The folder that no call may leave.
@@ -127,55 +131,6 @@ pub(crate) enum Decision {
     /// Do not run the call; the model receives the reason.
     Deny { rule: &'static str, reason: String },
 }
-
-/// Tools that need no approval for anything inside the project.
-const SAFE_TOOLS: &[&str] = &[
-    "file_read",
-    "ide_read_file",
-    "glob",
-    "grep",
-    "subagent",
-    "task_create",
-    "task_update",
-    "task_list",
-    "task_get",
-    "update_plan",
-    "get_goal",
-    "create_goal",
-    "update_goal",
-    "shell_read",
-    "shell_kill",
-    "ask_user",
-    "ask_choice",
-    "memory_search",
-    "session_search",
-    "session_read",
-    "tool_search",
-    "skill",
-    "lua_list_docs",
-    "lua_search_docs",
-    "lua_read_doc",
-];
-/// Tools that need approval.
-const APPROVAL_REQUIRED: &[&str] = &[
-    "file_write",
-    "file_edit",
-    "apply_patch",
-    "bash",
-    "shell",
-    "shell_start",
-    "shell_write",
-    "ide_write_file",
-    "ide_edit",
-    "ide_terminal",
-    "execute_lua",
-    "web_fetch",
-    "web_search",
-];
-/// Tools that the mode `ask` lacks in addition to those that write.
-const NOT_IN_ASK: &[&str] = &["execute_lua"];
-/// The tools that neither Plan nor Ask mode has although they change no file.
-const NOT_IN_PLAN: &[&str] = &["create_goal", "update_goal"];
 
 /// Rules that ask in every mode and each time: no remembered answer applies to them.
 const EVERY_TIME: &[&str] =
@@ -228,6 +183,11 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     }
 }
 
+/// Decides about a command line that the user typed: it runs, but for the few that never do.
+pub(crate) fn decide_for_user(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
+    commands::denied(policy, subject).unwrap_or(Decision::Allow { rule: "User" })
+}
+
 /// Evaluates each rule of the chain separately, in order, followed by the decision of the whole
 /// chain.
 pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static str, String)> {
@@ -278,8 +238,8 @@ pub(crate) fn is_foreign(tool: &str) -> bool {
 pub(crate) fn exists(tool: &str, effect: Effect, mode: Mode) -> bool {
     match mode {
         Mode::Edit => true,
-        Mode::Plan => effect != Effect::Writes && !NOT_IN_PLAN.contains(&tool),
-        Mode::Ask => exists(tool, effect, Mode::Plan) && !NOT_IN_ASK.contains(&tool),
+        Mode::Plan => effect != Effect::Writes && names::built_in(tool).is_none_or(|tool| tool.modes.0),
+        Mode::Ask => effect != Effect::Writes && names::built_in(tool).is_none_or(|tool| tool.modes.1),
     }
 }
 
@@ -352,31 +312,58 @@ fn is_blocked(policy: &Policy<'_>, roots: &[AbsPath], path: &AbsPath) -> bool {
 }
 
 fn denied_tool(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    policy.settings.denied_tools.iter().any(|tool| tool == subject.tool).then(|| Decision::Deny {
+    let has = |kind| subject.accesses.iter().any(|resolved| Kind::of(&resolved.access) == Some(kind));
+    // A tool that runs commands or fetches is one of several ways to the same effect.
+    let means = |tool: &str| {
+        tool == subject.tool
+            || names::kind(tool).is_some_and(|kind| matches!(kind, Kind::Run | Kind::Fetch) && has(kind))
+    };
+    policy.settings.denied_tools.iter().find(|tool| means(tool)).map(|denied| Decision::Deny {
         rule: "DeniedTools",
-        reason: format!("Tool '{}' is denied by the setting tools.denied_tools.", subject.tool),
+        reason: format!("Tool '{}' is denied: the setting tools.denied_tools has '{denied}'.", subject.tool),
     })
 }
 
+/// Asks about a write to a file that decides what may run: by a tool, or by a command that no
+/// sandbox keeps from it.
 fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    let decides = |path: &AbsPath| {
-        let folded = rules::Folded::of(path.as_str());
-        let below = subject.roots.iter().find_map(|root| path.relative_to(root));
-        policy.settings.own.iter().any(|own| system::is_within(path, own))
-            || rules::PROTECTED_PATHS.iter().any(|pattern| folded.matches(pattern))
-            || protected::is_named(below.unwrap_or(path.as_str()))
-    };
-    subject.accesses.iter().find_map(|resolved| {
-        let Access::Write(path) = &resolved.access else { return None };
-        let spellings = [Some(path), resolved.canonical.as_ref()];
-        spellings.into_iter().flatten().any(decides).then(|| Decision::Ask {
-            rule: "ProtectedPath",
-            question: format!(
-                "'{path}' decides what may run on this machine. Allow '{}' to write it?",
-                subject.tool
-            ),
-        })
+    let path = subject.accesses.iter().find_map(|resolved| match &resolved.access {
+        Access::Write(path) => {
+            let spellings = [Some(path), resolved.canonical.as_ref()];
+            spellings
+                .into_iter()
+                .flatten()
+                .any(|path| is_protected(policy, subject, path))
+                .then(|| path.clone())
+        }
+        Access::Execute { cwd, .. } if !matches!(policy.confinement, CommandConfinement::Sandbox { .. }) => {
+            let written = commands::written(policy, cwd, resolved.shell.as_ref());
+            written.into_iter().find(|path| is_protected(policy, subject, path))
+        }
+        _ => None,
+    })?;
+    Some(Decision::Ask {
+        rule: "ProtectedPath",
+        question: format!(
+            "'{}' decides what may run on this machine. Allow '{}' to write it?",
+            one_line(path.as_str()),
+            subject.tool
+        ),
     })
+}
+
+/// Whether a file decides what may run on this machine: it belongs to this program, it has one of
+/// the names that other programs obey, or it is hidden in the home directory, where shells and
+/// other programs keep their settings.
+fn is_protected(policy: &Policy<'_>, subject: &Subject<'_>, path: &AbsPath) -> bool {
+    let below = subject.roots.iter().find_map(|root| path.relative_to(root));
+    let is_hidden = |home: &AbsPath| {
+        let folded = rules::Folded::of;
+        path.relative_to(home).is_some_and(|below| folded(below).matches(".*"))
+    };
+    policy.settings.own.iter().any(|own| system::is_within(path, own))
+        || protected::is_named(below.unwrap_or(path.as_str()))
+        || below.is_none() && policy.settings.home.is_some_and(is_hidden)
 }
 
 fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
@@ -429,21 +416,24 @@ pub(crate) fn inside(roots: &[AbsPath], resolved: &Resolved) -> bool {
 }
 
 fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    // Calls that read, list or stop background commands; input to such a command counts as a
-    // command.
-    let looks = |a: &Resolved| matches!(a.access, Access::Call { read_only: true, .. });
-    let harmless = subject.tool == "shell" && subject.accesses.iter().all(looks);
     if let Some(question) = memory_question(policy, subject) {
         return Some(Decision::Ask { rule: "ApprovalRequired", question });
     }
-    if harmless || names::CHANGE_MEMORIES.contains(&subject.tool) || SAFE_TOOLS.contains(&subject.tool) {
-        return Some(Decision::Allow { rule: "SafeTools" });
-    }
-    (APPROVAL_REQUIRED.contains(&subject.tool) || rule::function(subject.tool).is_some()).then(|| {
-        Decision::Ask {
+    let approval = match names::built_in(subject.tool) {
+        Some(tool) => tool.approval,
+        None if rule::function(subject.tool).is_some() => Approval::ByAccess,
+        None => return None,
+    };
+    // Calls that read, list or stop background commands.
+    let runs = |resolved: &Resolved| Kind::of(&resolved.access) == Some(Kind::Run);
+    let harmless = names::kind(subject.tool) == Some(Kind::Run) && !subject.accesses.iter().any(runs);
+    Some(match approval {
+        Approval::Never | Approval::Memories => Decision::Allow { rule: "SafeTools" },
+        _ if harmless => Decision::Allow { rule: "SafeTools" },
+        Approval::ByAccess | Approval::InArgus => Decision::Ask {
             rule: "ApprovalRequired",
             question: question::of(policy, subject, &commands::why(policy, subject)),
-        }
+        },
     })
 }
 
@@ -451,7 +441,8 @@ fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
 /// about reading the sessions of other projects.
 fn memory_question(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<String> {
     let tool = subject.tool;
-    if names::CHANGE_MEMORIES.contains(&tool) && !policy.settings.memories_trusted {
+    let changes = names::built_in(tool).is_some_and(|tool| tool.approval == Approval::Memories);
+    if changes && !policy.settings.memories_trusted {
         return Some(format!("This project is not trusted with memories. Allow '{tool}' to change them?"));
     }
     let all = |a: &Resolved| matches!(&a.access, Access::Call { function, .. } if function == ALL_PROJECTS);
@@ -473,7 +464,9 @@ fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
             !unconfined && commands::obstacle(policy, subject.roots, resolved).is_none()
         }
         Access::Read(_) => true,
-        Access::Call { .. } => subject.tool == "web_search",
+        Access::Call { .. } => {
+            names::built_in(subject.tool).is_some_and(|tool| tool.approval == Approval::InArgus)
+        }
         Access::Fetch(_) => false,
     })
 }

@@ -2,8 +2,8 @@
 
 use super::{
     host,
-    names::{INTEGRATION, MCP},
-    rules,
+    names::{self, INTEGRATION, Kind, MCP},
+    rules, shape,
 };
 
 /// A rule of the form `TOOL` or `TOOL(PATTERN)`.
@@ -22,37 +22,6 @@ pub(super) enum Pattern {
     /// `domain:NAME`: this host and its subdomains.
     Domain(String),
 }
-
-/// The kind of a call's access. A rule that denies or asks applies to every tool with the same kind
-/// of access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Read,
-    Write,
-    Run,
-    Fetch,
-}
-
-/// The tools whose rules apply to a kind of access.
-const KINDS: &[(&str, Kind)] = &[
-    ("file_read", Kind::Read),
-    ("ide_read_file", Kind::Read),
-    ("grep", Kind::Read),
-    ("glob", Kind::Read),
-    ("file_write", Kind::Write),
-    ("file_edit", Kind::Write),
-    ("apply_patch", Kind::Write),
-    ("ide_write_file", Kind::Write),
-    ("ide_edit", Kind::Write),
-    ("bash", Kind::Run),
-    ("shell", Kind::Run),
-    ("shell_start", Kind::Run),
-    ("shell_write", Kind::Run),
-    ("ide_terminal", Kind::Run),
-    ("web_fetch", Kind::Fetch),
-    ("web_search", Kind::Fetch),
-    ("web_crawl", Kind::Fetch),
-];
 
 /// Returns the rest of a function's name after its prefix: the server or integration and the
 /// function.
@@ -78,7 +47,7 @@ impl std::str::FromStr for PermissionRule {
             Some((tool, rest)) if name(tool) => {
                 let pattern = rest.strip_suffix(')').filter(|pattern| !pattern.is_empty()).ok_or_else(bad)?;
                 let pattern = match pattern.strip_prefix("domain:") {
-                    None => Pattern::Text(pattern.strip_prefix("./").unwrap_or(pattern).to_owned()),
+                    None => Pattern::Text(text_pattern(pattern)),
                     Some(domain) => Pattern::Domain(host::name(domain).ok_or_else(|| {
                         format!("takes a host name after domain:, such as docs.rs, not {domain:?}")
                     })?),
@@ -87,6 +56,15 @@ impl std::str::FromStr for PermissionRule {
             }
             _ => Err(bad()),
         }
+    }
+}
+
+/// Returns a pattern as it is matched. `cargo:*`, as other agents write it, is `cargo *`.
+fn text_pattern(pattern: &str) -> String {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    match pattern.strip_suffix(":*") {
+        Some(words) if !words.contains('/') => format!("{words} *"),
+        _ => pattern.to_owned(),
     }
 }
 
@@ -147,10 +125,10 @@ impl PermissionRule {
         self.tool == tool || of_server()
     }
 
-    /// Returns the kind of access that the pattern applies to, if the tool determines it.
+    /// Returns the kind of access that the rule applies to, whatever tool has it. A rule for a tool
+    /// that reads is about that tool alone if it has no pattern: `grep` does not mean `file_read`.
     pub(super) fn kind(&self) -> Option<Kind> {
-        self.pattern.as_ref()?;
-        KINDS.iter().find(|(tool, _)| *tool == self.tool).map(|(_, kind)| *kind)
+        names::kind(&self.tool).filter(|kind| *kind != Kind::Read || self.pattern.is_some())
     }
 
     /// Whether the pattern equals this text and contains no wildcard.
@@ -172,9 +150,27 @@ impl PermissionRule {
         }
     }
 
+    /// Whether the pattern may match a command of which parts are open.
+    pub(super) fn may_fit(&self, open: &str) -> bool {
+        matches!(&self.pattern, Some(Pattern::Text(pattern)) if shape::may_match(pattern, open))
+    }
+
     /// Whether the rule has a domain pattern and the text is a URL whose host cannot be determined.
     pub(super) fn is_puzzled_by(&self, text: &str) -> bool {
         matches!(self.pattern, Some(Pattern::Domain(_))) && host::of(text).is_none()
+    }
+
+    /// Returns the path that this rule keeps from being written with all that is below it, if it is
+    /// a rule for one path: empty for the directories of the session.
+    pub(super) fn unwritten(&self) -> Option<&str> {
+        if names::kind(&self.tool) != Some(Kind::Write) {
+            return None;
+        }
+        let Some(pattern) = &self.pattern else { return Some("") };
+        let Pattern::Text(pattern) = pattern else { return None };
+        let path = pattern.strip_suffix("**").or_else(|| pattern.strip_suffix('*')).unwrap_or(pattern);
+        let whole = path.is_empty() || path.ends_with('/') || path.len() == pattern.len();
+        (whole && !path.contains('*')).then(|| path.trim_end_matches('/'))
     }
 
     /// Returns the pattern of the paths that this rule excludes from reading, if it is such a rule.

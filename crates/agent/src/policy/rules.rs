@@ -11,21 +11,6 @@ pub(super) const BLOCKED_PATHS: &[&str] =
 /// Names that match the patterns above but contain no secret.
 pub(super) const NOT_BLOCKED: &[&str] = &["*.env.example", "*.env.sample", "*.env.template", "*.pub"];
 
-/// Files that decide what this program runs and allows: tools never write them without approval, in
-/// any mode.
-pub(super) const PROTECTED_PATHS: &[&str] = &[
-    "*/.mcp.json",
-    "*/.vscode/mcp.json",
-    "*/.cursor/mcp.json",
-    "*/.tiller/*",
-    "*/.envrc",
-    "*/tiller/config.toml",
-    "*/.bashrc",
-    "*/.profile",
-    "*/.zshrc",
-    "*/.gitconfig",
-];
-
 /// Commands that are denied in every mode, matched against each simple command of a line.
 pub(super) const DENIED_COMMANDS: &[&str] = &["mkfs*", "git push --force*", "git push -f*"];
 

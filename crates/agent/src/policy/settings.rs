@@ -2,11 +2,14 @@
 
 use super::{
     Decision, Policy, Resolved, Subject,
-    rule::{Kind, PermissionRule},
+    names::Kind,
+    rule::PermissionRule,
     servers::{self, Answer, ServerAnswer, ServerRules},
+    shape::{self, Form},
     shell::{Shell, SimpleCommand, Word},
 };
-use crate::Access;
+use crate::{Access, Lifetime};
+use system::AbsPath;
 
 /// The rules of all settings layers together. Deny beats ask, and ask beats allow, regardless of
 /// the layer.
@@ -32,29 +35,48 @@ struct Part {
     spellings: Vec<String>,
     /// Further spellings that only deny and ask rules match.
     aliases: Vec<String>,
+    /// Forms of a command of which a part is known only when it runs.
+    open: Vec<String>,
 }
 
 impl Part {
+    fn new(kind: Option<Kind>, spelling: String) -> Self {
+        Self { kind, spellings: vec![spelling], aliases: Vec::new(), open: Vec::new() }
+    }
+
     fn all(&self) -> impl Iterator<Item = &String> {
         self.spellings.iter().chain(&self.aliases)
     }
 }
 
-/// Whether a rule that denies or asks applies to any target of a call.
+/// How a rule that denies or asks applies to a call.
+#[derive(PartialEq, Eq)]
+enum Match {
+    No,
+    /// Some part of a command is known only when it runs, and the rule may apply to it.
+    Maybe,
+    Yes,
+}
+
+/// Returns whether a rule that denies or asks applies to any target of a call.
 ///
-/// A pattern of a tool that reads, writes, runs or fetches applies to every tool of that kind: a
-/// path that may not be read may not be searched either. A target that cannot be determined counts
-/// as a match.
-fn touches(rule: &PermissionRule, subject: &Subject<'_>, parts: &[Part]) -> bool {
+/// A rule for a tool that writes, runs or fetches applies to every tool with that kind of access,
+/// and one for a tool that reads does if it has a pattern: a path that may not be read may not be
+/// searched either. A URL whose host cannot be determined counts as a match.
+fn touches(rule: &PermissionRule, subject: &Subject<'_>, parts: &[Part]) -> Match {
     let named = rule.names(subject.tool);
-    if rule.pattern.is_none() {
-        return named;
-    }
     let kind = rule.kind();
-    parts.iter().any(|part| {
-        let about = named || (kind.is_some() && kind == part.kind);
-        about && part.all().any(|text| rule.fits(text) || rule.is_puzzled_by(text))
-    })
+    if named && rule.pattern.is_none() {
+        return Match::Yes;
+    }
+    let about = |part: &&Part| named || (kind.is_some() && kind == part.kind);
+    let fits = |part: &Part| part.all().any(|text| rule.fits(text) || rule.is_puzzled_by(text));
+    let may_fit = |part: &Part| part.open.iter().any(|open| rule.may_fit(open));
+    match parts.iter().filter(about).collect::<Vec<_>>() {
+        parts if parts.iter().any(|part| fits(part)) => Match::Yes,
+        parts if parts.iter().any(|part| may_fit(part)) => Match::Maybe,
+        _ => Match::No,
+    }
 }
 
 /// Returns the denial by a rule, if one denies the call.
@@ -68,26 +90,34 @@ pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
         return None;
     }
     let parts = parts(subject);
-    let rule = policy.settings.rules.deny.iter().find(|rule| touches(rule, subject, &parts))?;
+    let mut rules = policy.settings.rules.deny.iter();
+    let rule = rules.find(|rule| touches(rule, subject, &parts) == Match::Yes)?;
     Some(Decision::Deny { rule: "DenyRule", reason: format!("The setting permissions.deny has '{rule}'.") })
 }
 
-/// Returns the question of a rule, if one asks about the call.
+/// Returns the question of a rule, if one asks about the call, or may ask about it or deny it.
 pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    if policy.settings.rules.ask.is_empty() {
+    let PermissionRules { deny, ask, .. } = policy.settings.rules;
+    if deny.is_empty() && ask.is_empty() {
         return None;
     }
     let parts = parts(subject);
-    let rule = policy.settings.rules.ask.iter().find(|rule| touches(rule, subject, &parts))?;
-    let why = format!("The setting permissions.ask has '{rule}'.");
+    let asking = ask.iter().map(|rule| ("ask", rule)).chain(deny.iter().map(|rule| ("deny", rule)));
+    let why = asking.into_iter().find_map(|(list, rule)| match touches(rule, subject, &parts) {
+        Match::No => None,
+        Match::Yes => Some(format!("The setting permissions.{list} has '{rule}'.")),
+        Match::Maybe => Some(format!(
+            "Parts of it are known only when it runs, and the setting permissions.{list} has '{rule}'."
+        )),
+    })?;
     let question = super::question::of(policy, subject, &why);
     Some(Decision::Ask { rule: "AskRule", question })
 }
 
 /// Whether rules allow a whole call: each of its commands and each of its files.
 ///
-/// A line that is not fully parsed, writes by redirection or runs with elevated rights is never
-/// allowed by a pattern.
+/// A line that is not fully parsed, writes by redirection or runs with elevated rights is allowed
+/// by a rule that is exactly this line, and by no pattern.
 pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     if let Some(ServerAnswer { answer: Answer::Allow, .. }) = servers::answer(policy.settings.rules, subject)
     {
@@ -96,31 +126,56 @@ pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     if policy.settings.rules.allow.is_empty() {
         return false;
     }
-    let understood = subject.accesses.iter().all(|resolved| match &resolved.shell {
-        Some(Shell::Commands(commands)) => commands.iter().all(|c| c.writes.is_empty() && !c.elevated),
-        Some(Shell::Unknown { .. }) => false,
-        None => true,
-    });
     let lifted =
         subject.accesses.iter().any(|r| matches!(r.access, Access::Execute { unconfined: true, .. }));
-    let parts = parts(subject);
-    let allowed = |text: &String| {
-        let mut rules = policy.settings.rules.allow.iter();
-        rules.any(|rule| rule.too_wide_to_allow().is_none() && rule.names(subject.tool) && rule.fits(text))
+    let rules = || {
+        let rules = policy.settings.rules.allow.iter();
+        rules.filter(|rule| rule.too_wide_to_allow().is_none())
     };
-    understood && !lifted && !parts.is_empty() && parts.iter().all(|part| part.spellings.iter().all(allowed))
+    let is_exact = |line: &str| rules().any(|rule| is_for(rule, subject) && rule.is_exactly(line.trim()));
+    let understood = |resolved: &Resolved| match (&resolved.access, &resolved.shell) {
+        (Access::Execute { command, .. }, _) if is_exact(command) => true,
+        (_, Some(Shell::Commands(commands))) => commands.iter().all(|c| c.writes.is_empty() && !c.elevated),
+        (_, Some(Shell::Unknown { .. })) => false,
+        (_, None) => true,
+    };
+    let allowed = |part: &Part| {
+        part.spellings.iter().all(|text| rules().any(|rule| is_for(rule, subject) && rule.fits(text)))
+    };
+    let covered = |resolved: &Resolved| match &resolved.access {
+        Access::Execute { command, .. } if is_exact(command) => true,
+        _ => {
+            let parts = parts_of(subject, resolved);
+            !parts.is_empty() && parts.iter().all(allowed)
+        }
+    };
+    !lifted
+        && !subject.accesses.is_empty()
+        && subject.accesses.iter().all(|resolved| understood(resolved) && covered(resolved))
+}
+
+/// Whether a rule that allows is for a call. A rule for one tool that runs commands is for each of
+/// them, but not for the input of a command that is running.
+fn is_for(rule: &PermissionRule, subject: &Subject<'_>) -> bool {
+    let starts = |resolved: &Resolved| {
+        matches!(resolved.access, Access::Execute { lifetime: Lifetime::Session | Lifetime::Kept, .. })
+    };
+    rule.names(subject.tool)
+        || rule.kind() == Some(Kind::Run)
+            && !subject.accesses.is_empty()
+            && subject.accesses.iter().all(starts)
 }
 
 /// Whether a rule allows a line that is one command in exactly these words.
 ///
 /// The rule contains no star; the line contains no word known only at run time, no redirection, no
 /// elevation and no other command, such as a `cd` before it.
-pub(super) fn allows_word_for_word(policy: &Policy<'_>, tool: &str, shell: &Shell) -> bool {
+pub(super) fn allows_word_for_word(policy: &Policy<'_>, subject: &Subject<'_>, shell: &Shell) -> bool {
     let Shell::Commands(commands) = shell else { return false };
     let [command] = commands.as_slice() else { return false };
     let plain = command.writes.is_empty() && !command.elevated && command.args().iter().all(Word::is_exact);
     let line = command.line();
-    plain && policy.settings.rules.allow.iter().any(|rule| rule.names(tool) && rule.is_exactly(&line))
+    plain && policy.settings.rules.allow.iter().any(|rule| is_for(rule, subject) && rule.is_exactly(&line))
 }
 
 /// What a rule for one part of a call is about.
@@ -147,53 +202,49 @@ pub(super) fn targets(subject: &Subject<'_>) -> Vec<Target> {
 
 /// Returns the targets of a call.
 fn parts(subject: &Subject<'_>) -> Vec<Part> {
-    let mut parts = Vec::new();
-    for resolved in subject.accesses {
-        match (&resolved.access, &resolved.shell) {
-            (_, Some(Shell::Commands(commands) | Shell::Unknown { seen: commands, .. })) => {
-                parts.extend(commands.iter().map(command));
-            }
-            (Access::Read(_), _) => parts.push(path(subject, resolved, Kind::Read)),
-            (Access::Write(_), _) => parts.push(path(subject, resolved, Kind::Write)),
-            (Access::Fetch(url), _) => {
-                parts.push(Part {
-                    kind: Some(Kind::Fetch),
-                    spellings: vec![url.clone()],
-                    aliases: Vec::new(),
-                });
-            }
-            (Access::Call { function, .. }, _) => {
-                parts.push(Part { kind: None, spellings: vec![function.clone()], aliases: Vec::new() });
-            }
-            (Access::Execute { .. }, _) => {}
-        }
-    }
-    parts
+    subject.accesses.iter().flat_map(|resolved| parts_of(subject, resolved)).collect()
 }
 
-/// A command is matched by its program's base name too: a rule that denies `curl` matches
-/// `/usr/bin/curl`, a rule that allows it does not.
+fn parts_of(subject: &Subject<'_>, resolved: &Resolved) -> Vec<Part> {
+    let kind = Kind::of(&resolved.access);
+    match &resolved.access {
+        Access::Execute { .. } => {
+            let commands = resolved.shell.as_ref().map_or(&[][..], Shell::commands);
+            commands.iter().map(command).collect()
+        }
+        Access::Read(declared) | Access::Write(declared) => {
+            vec![path(subject, declared, resolved.canonical.as_ref(), kind)]
+        }
+        Access::Fetch(url) => vec![Part::new(kind, url.clone())],
+        Access::Call { function, .. } => vec![Part::new(kind, function.clone())],
+    }
+}
+
+/// A command is matched in its other forms too: a rule that denies `curl` matches `/usr/bin/curl`,
+/// a rule that allows it does not.
 fn command(command: &SimpleCommand) -> Part {
-    let rest = command.args().iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-    let by_name = format!("{} {rest}", command.program()).trim_end().to_owned();
-    Part { kind: Some(Kind::Run), spellings: vec![command.line()], aliases: vec![by_name] }
+    let mut part = Part::new(Some(Kind::Run), command.line());
+    for form in shape::forms(command) {
+        match form {
+            Form::Known(text) => part.aliases.push(text),
+            Form::Open(text) => part.open.push(text),
+        }
+    }
+    part
 }
 
 /// A path below the session's directories is matched in its relative spelling, and by deny and ask
 /// rules in its absolute spelling too.
-fn path(subject: &Subject<'_>, resolved: &Resolved, kind: Kind) -> Part {
-    let declared = match &resolved.access {
-        Access::Read(path) | Access::Write(path) => Some(path),
-        _ => None,
-    };
-    let full: Vec<_> = [declared, resolved.canonical.as_ref()].into_iter().flatten().collect();
-    let below = |path: &system::AbsPath| {
+fn path(subject: &Subject<'_>, declared: &AbsPath, canonical: Option<&AbsPath>, kind: Option<Kind>) -> Part {
+    let full: Vec<_> = [Some(declared), canonical].into_iter().flatten().collect();
+    let below = |path: &AbsPath| {
         let below = subject.roots.iter().find_map(|root| path.relative_to(root));
         below.unwrap_or(path.as_str()).to_owned()
     };
     Part {
-        kind: Some(kind),
+        kind,
         spellings: full.iter().map(|path| below(path)).collect(),
         aliases: full.iter().map(|path| path.as_str().to_owned()).collect(),
+        open: Vec::new(),
     }
 }

@@ -7,6 +7,7 @@
 
 mod programs;
 mod search;
+mod shapes;
 
 use super::{
     rules,
@@ -61,6 +62,20 @@ pub(super) fn lookup(command: &SimpleCommand) -> Option<TableMatch<'_>> {
     let (name, words) = command.words.split_first().filter(|_| plain)?;
     let program = PROGRAMS.iter().find(|program| name.is_exact() && program.name == name.text)?;
     program.match_words(words)
+}
+
+/// Returns the program and subcommand of a command that "always" may allow outside a sandbox,
+/// whatever its listed options and operands.
+pub(super) fn shape(command: &SimpleCommand) -> Option<&'static str> {
+    let mut shapes = shapes::SHAPES.iter();
+    shapes.find_map(|(words, program)| {
+        let mut rest = command.words.as_slice();
+        for word in words.split(' ') {
+            let (first, others) = rest.split_first()?;
+            rest = (first.is_exact() && first.text == word).then_some(others)?;
+        }
+        (rest.iter().all(Word::is_exact) && program.match_words(rest).is_some()).then_some(*words)
+    })
 }
 
 impl Program {

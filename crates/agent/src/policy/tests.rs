@@ -1,6 +1,7 @@
 //! The chain as a table: the decisions about one call in three permission modes.
 
 use super::{grants::Grant, *};
+use crate::Lifetime;
 use std::sync::Arc;
 
 struct Case {
@@ -10,6 +11,8 @@ struct Case {
     rules: PermissionRules,
     memories_trusted: bool,
     folder: Option<AbsPath>,
+    denied: Vec<String>,
+    home: Option<AbsPath>,
 }
 
 impl Case {
@@ -21,6 +24,8 @@ impl Case {
             rules: PermissionRules::default(),
             memories_trusted: false,
             folder: None,
+            denied: vec!["grep".to_owned()],
+            home: None,
         }
     }
 
@@ -32,18 +37,23 @@ impl Case {
         accesses: Vec<Resolved>,
     ) -> Decision {
         let roots = [AbsPath::new("/w").unwrap()];
+        let subject = Subject { tool, effect, accesses: &accesses, roots: &roots };
+        self.with_policy(permission_mode, |policy| decide(policy, &subject))
+    }
+
+    fn with_policy<T>(&self, permission_mode: PermissionMode, ask: impl FnOnce(&Policy<'_>) -> T) -> T {
         let tmp = [AbsPath::new("/tmp").unwrap()];
         let outputs = AbsPath::new("/kept/outputs").unwrap();
-        let subject = Subject { tool, effect, accesses: &accesses, roots: &roots };
-        let policy = Policy {
+        ask(&Policy {
             mode: self.mode,
             permission_mode,
             settings: PolicySettings {
                 allowed_paths: &tmp,
                 blocked_paths: &[],
-                denied_tools: &["grep".to_owned()],
+                denied_tools: &self.denied,
                 rules: &self.rules,
                 own: &[],
+                home: self.home.as_ref(),
                 memories_trusted: self.memories_trusted,
                 folder: self.folder.as_ref(),
             },
@@ -52,8 +62,7 @@ impl Case {
             grants: &self.grants,
             confinement: self.confinement,
             apart: false,
-        };
-        decide(&policy, &subject)
+        })
     }
 
     /// Returns one letter each for Guardian, Argus and Prometheus: a(llow), ?(ask), d(eny).
@@ -88,17 +97,26 @@ fn run(command: &str) -> Vec<Resolved> {
 fn run_in(command: &str, dialect: Dialect) -> Vec<Resolved> {
     let (command, cwd) = (command.to_owned(), path("/w"));
     vec![Resolved::new(
-        Access::Execute { command, cwd, unconfined: false, reason: None, keeps: false },
+        Access::Execute { command, cwd, unconfined: false, reason: None, lifetime: Lifetime::Session },
         None,
         dialect,
     )]
+}
+
+/// Input of a running command.
+fn told(text: &str) -> Vec<Resolved> {
+    let mut accesses = run(text);
+    if let Access::Execute { lifetime, .. } = &mut accesses[0].access {
+        *lifetime = Lifetime::Running;
+    }
+    accesses
 }
 
 /// A command that requests to leave the sandbox, with the model's reason.
 fn lift(command: &str, reason: Option<&str>) -> Vec<Resolved> {
     let (command, cwd, reason) = (command.to_owned(), path("/w"), reason.map(str::to_owned));
     vec![Resolved::new(
-        Access::Execute { command, cwd, unconfined: true, reason, keeps: false },
+        Access::Execute { command, cwd, unconfined: true, reason, lifetime: Lifetime::Session },
         None,
         Dialect::Bash,
     )]
@@ -111,7 +129,7 @@ fn run_at(command: &str, cwd: &str, leads: &str) -> Vec<Resolved> {
         cwd: path(cwd),
         unconfined: false,
         reason: None,
-        keeps: false,
+        lifetime: Lifetime::Session,
     };
     vec![Resolved::new(access, Some(path(leads)), Dialect::Bash)]
 }
@@ -161,11 +179,11 @@ fn what_a_running_command_is_told_is_a_command_and_looking_at_it_is_nothing() {
         ("shell", call("shell"), "aaa"),
         ("shell_read", call("shell"), "aaa"),
         ("shell_kill", call("shell"), "aaa"),
-        ("shell", run("y"), "a?a"),
-        ("shell_write", run("y"), "a?a"),
+        ("shell", told("y"), "a?a"),
+        ("shell_write", told("y"), "a?a"),
         ("shell_start", run("npm run dev"), "a?a"),
         ("shell", run("rm -rf /w"), "???"),
-        ("shell_write", run("cd x && rm -rf y"), "???"),
+        ("shell_write", told("cd x && rm -rf y"), "???"),
         ("shell_start", run("rm -rf /w"), "???"),
         ("shell", lift("ls", None), "??a"),
     ] {
@@ -179,7 +197,7 @@ fn what_a_running_command_is_told_is_a_command_and_looking_at_it_is_nothing() {
         holds: true,
         at: system::Route::Local,
     };
-    assert_eq!(case.verdicts("shell", runs, &run("ls")), "ddd");
+    assert_eq!(case.verdicts("shell", runs, &told("ls")), "ddd");
     assert_eq!(case.verdicts("bash", runs, &run("ls")), "a?a");
     assert_eq!(case.verdicts("shell", runs, &call("shell")), "aaa");
 }
@@ -250,7 +268,7 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
     );
     assert_eq!(
         remember("file_edit", Effect::Writes, write("/w/src/a.rs"), true),
-        "file_edit in /w/src in this session"
+        "writing in /w/src in this session"
     );
     remember("bash", Effect::Executes, run("make deploy"), false);
     for (tool, effect, accesses, expected) in [
@@ -265,13 +283,121 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
         ("bash", Effect::Executes, run("make test"), "??a"),
         ("file_edit", Effect::Writes, write("/w/src/deep/b.rs"), "aaa"),
         ("file_edit", Effect::Writes, write("/w/b.rs"), "a?a"),
-        ("file_write", Effect::Writes, write("/w/src/a.rs"), "a?a"),
+        // The answer is about writing, whatever tool does it.
+        ("file_write", Effect::Writes, write("/w/src/a.rs"), "aaa"),
         ("file_edit", Effect::Writes, write("/w/src/.env"), "ddd"),
     ] {
         assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
     }
     case.grants.clear();
     assert_eq!(case.verdicts("bash", Effect::Executes, &run("cargo test")), "??a");
+}
+
+#[test]
+fn always_outside_the_sandbox_covers_known_shapes_only() {
+    let case = Case { confinement: CommandConfinement::Lifted, ..Case::new() };
+    let roots = [path("/w")];
+    let scope_of = |line: &str| {
+        let accesses = lift(line, None);
+        let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &accesses, roots: &roots };
+        scope(&subject, case.confinement)
+    };
+    for (line, offered) in [
+        ("git fetch origin main", true),
+        ("git fetch --prune", true),
+        ("gh pr view 7 --comments", true),
+        ("gh -R a/b pr view 7", false),
+        ("docker logs --tail 5 web", true),
+        ("git fetch --upload-pack=/w/x origin", false),
+        ("git fetch ext::sh", false),
+        ("git -C sub fetch", false),
+        ("npm run deploy", false),
+        ("./deploy.sh", false),
+        ("cargo test", false),
+        ("git fetch > x", false),
+    ] {
+        assert_eq!(may_be_allowed(&scope_of(line)), offered, "{line}");
+    }
+    case.grants.remember(scope_of("git fetch origin"), true);
+    for (line, expected) in
+        [("git fetch other", "aaa"), ("git fetch --upload-pack=x o", "??a"), ("git fetch && ./x", "??a")]
+    {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &lift(line, None)), expected, "{line}");
+    }
+}
+
+#[test]
+fn rules_see_the_command_behind_its_options() {
+    let case = Case { rules: rules(&["bash(git commit*)", "bash(docker run *)"], &[], &[]), ..Case::new() };
+    for (line, expected) in [
+        ("git -C . -c a=b commit -m x", "ddd"),
+        ("env A=b git commit", "ddd"),
+        ("docker --context d run x", "ddd"),
+        // They may be what the rules deny.
+        ("docker --unknown d run x", "???"),
+        ("git $WHAT", "???"),
+        ("docker ps", "??a"),
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line}");
+    }
+    let allowed = ["bash(A=1 echo hi)", "bash(echo:*)"];
+    let case = Case { rules: rules(&[], &[], &allowed), ..Case::new() };
+    for (line, expected) in
+        [("A=1 echo hi", "aaa"), ("A=1 echo ho", "??a"), ("echo \"$HOME\"", "aaa"), ("echo hi > x", "??a")]
+    {
+        assert_eq!(case.verdicts("shell_start", Effect::Executes, &run(line)), expected, "{line}");
+    }
+    // The input of a running command is another matter.
+    assert_eq!(case.verdicts("shell_write", Effect::Executes, &told("echo rm")), "a?a");
+}
+
+#[test]
+fn a_denied_tool_denies_its_effect_by_another() {
+    let denied = ["bash", "web_fetch", "file_edit"].map(str::to_owned).to_vec();
+    let case = Case { denied, ..Case::new() };
+    let fetch = vec![Resolved::new(Access::Fetch("https://a.b".to_owned()), None, Dialect::Bash)];
+    for (tool, effect, accesses, expected) in [
+        ("shell_start", Effect::Executes, run("ls"), "ddd"),
+        ("ide_terminal", Effect::Executes, run("ls"), "ddd"),
+        ("web_crawl", Effect::Reads, fetch, "ddd"),
+        ("file_edit", Effect::Writes, write("/w/a"), "ddd"),
+        ("apply_patch", Effect::Writes, write("/w/a"), "a?a"),
+    ] {
+        assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool}");
+    }
+}
+
+#[test]
+fn settings_in_the_home_directory_ask_in_every_mode() {
+    let case = Case { home: Some(path("/home/me")), confinement: CommandConfinement::Lifted, ..Case::new() };
+    for file in [".bash_profile", ".bashrc", ".config/autostart/x.desktop", ".local/bin/ls"] {
+        let accesses = write(&format!("/home/me/{file}"));
+        assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
+    }
+    for (line, expected) in [
+        ("echo x >> ~/.bash_profile", "???"),
+        ("cp x $HOME/.config/a", "???"),
+        ("tee .vscode/tasks.json", "???"),
+        ("cp a b", "??a"),
+        ("cat ~/.bashrc", "??a"),
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &lift(line, None)), expected, "{line}");
+    }
+    let case = Case { confinement: WHOLE, ..case };
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("echo x >> ~/.bash_profile")), "a?a");
+}
+
+#[test]
+fn a_line_that_the_user_typed_runs() {
+    let case = Case { rules: rules(&["bash(git *)"], &[], &[]), ..Case::new() };
+    let roots = [path("/w")];
+    for (line, runs) in [("git push", true), ("rm -rf x", true), ("cat ~/.ssh/id", true), ("rm -rf /", false)]
+    {
+        let accesses = run(line);
+        let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &accesses, roots: &roots };
+        let decision = case.with_policy(PermissionMode::Argus, |policy| decide_for_user(policy, &subject));
+        assert_eq!(matches!(decision, Decision::Allow { .. }), runs, "{line}");
+    }
 }
 
 #[test]
@@ -549,10 +675,19 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
     ] {
         assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
     }
-    // A rule without a pattern applies to its own tool only.
-    let case = Case { rules: rules(&["file_write"], &[], &[]), ..Case::new() };
-    assert_eq!(case.verdicts("file_write", Effect::Writes, &write("/w/a")), "ddd");
-    assert_eq!(case.verdicts("file_edit", Effect::Writes, &write("/w/a")), "a?a");
+    // A rule without a pattern means the effect too, but for the tools that read.
+    let denied = rules(&["file_write", "bash", "glob"], &[], &[]);
+    let case = Case { rules: denied, denied: Vec::new(), ..Case::new() };
+    for (tool, effect, accesses, expected) in [
+        ("file_write", Effect::Writes, write("/w/a"), "ddd"),
+        ("apply_patch", Effect::Writes, write("/w/a"), "ddd"),
+        ("shell_start", Effect::Executes, run("ls"), "ddd"),
+        ("shell_write", Effect::Executes, told("ls"), "ddd"),
+        ("glob", Effect::Reads, read("/w"), "ddd"),
+        ("grep", Effect::Reads, read("/w/a"), "aaa"),
+    ] {
+        assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
+    }
     // A rule for an integration applies to its functions, by their effect, but not to a server of
     // the same name.
     let said = |read, write| {
@@ -605,7 +740,7 @@ fn a_fetch_asks_once_for_each_host_and_a_search_goes_to_the_chosen_provider() {
     let roots = [path("/w")];
     let subject = |accesses| Subject { tool: "web_fetch", effect: Effect::Reads, accesses, roots: &roots };
     let granted = scope(&subject(&page), case.confinement);
-    assert_eq!(label(&granted), "web_fetch from docs.rs in this session");
+    assert_eq!(label(&granted), "fetching from docs.rs in this session");
     case.grants.remember(granted, true);
     for (url, expected) in [
         ("https://docs.rs/other", "aaa"),
@@ -616,11 +751,11 @@ fn a_fetch_asks_once_for_each_host_and_a_search_goes_to_the_chosen_provider() {
     ] {
         assert_eq!(case.verdicts("web_fetch", Effect::Reads, &fetch(url)), expected, "{url}");
     }
-    assert_eq!(case.verdicts("web_crawl", Effect::Reads, &page), "ddd");
+    assert_eq!(case.verdicts("web_crawl", Effect::Reads, &page), "aaa");
     // A host without a name is remembered by the whole URL.
     let address = fetch("http://192.0.2.7/a");
     let granted = scope(&subject(&address), case.confinement);
-    assert_eq!(label(&granted), "web_fetch of exactly this URL in this session");
+    assert_eq!(label(&granted), "fetching exactly this URL in this session");
     case.grants.remember(granted, true);
     assert_eq!(case.verdicts("web_fetch", Effect::Reads, &address), "aaa");
     assert_eq!(case.verdicts("web_fetch", Effect::Reads, &fetch("http://192.0.2.7/b")), "??a");
@@ -661,6 +796,7 @@ fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
             denied_tools: &[],
             rules: &rules,
             own: &own,
+            home: None,
             memories_trusted: false,
             folder: None,
         },

@@ -182,6 +182,12 @@ impl SessionHandle {
         self.send(content, message)
     }
 
+    /// Queues a command line that a person typed, as the command `/run` does. It runs outside the
+    /// sandbox and without a question, so it must not be another's text.
+    pub fn start_typed(&self, line: &str) -> Prompt {
+        self.queue(vec![Content::text(format!("/run {line}"))], true, Message::Prompt)
+    }
+
     /// Queues a prompt, unless the session has one with this id: then joins that prompt, whatever
     /// the content. The returned prompt settles as the first does, immediately if its turn has
     /// ended, also in another process ([`TurnError::OwnerLost`] if that ended in mid-turn). So a
@@ -211,6 +217,7 @@ impl SessionHandle {
         let _ = self.inbox.send(message(Queued {
             number,
             content,
+            is_typed: false,
             id: Some(id.clone()),
             recorded,
             reply,
@@ -228,6 +235,10 @@ impl SessionHandle {
     }
 
     fn send(&self, content: Vec<Content>, message: fn(Queued) -> Message) -> Prompt {
+        self.queue(content, false, message)
+    }
+
+    fn queue(&self, content: Vec<Content>, is_typed: bool, message: fn(Queued) -> Message) -> Prompt {
         let number = self.prompts.fetch_add(1, Ordering::Relaxed);
         let (reply, settled) = oneshot::channel();
         let (recorded, inserted) = oneshot::channel();
@@ -235,6 +246,7 @@ impl SessionHandle {
         let _ = self.inbox.send(message(Queued {
             number,
             content,
+            is_typed,
             id: None,
             recorded,
             reply,

@@ -128,8 +128,8 @@ impl SessionTask {
             let Some(prompt) = self.unless_repeated(prompt).await else { continue };
             // A suspended turn that could not go on by itself does so with its prompt.
             let goes_on = self.is_suspended(&prompt);
-            let Queued { number, content, id, recorded, reply, span } = prompt;
-            let input = turn::TurnInput { content, id, recorded, goes_on, note: None, span };
+            let Queued { number, content, is_typed, id, recorded, reply, span } = prompt;
+            let input = turn::TurnInput { content, is_typed, id, recorded, goes_on, note: None, span };
             // Boxed, so that a session without a running turn does not hold memory for one.
             let result = Box::pin(self.turn(number, input)).await;
             // The receiver may have been dropped.

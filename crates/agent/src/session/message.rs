@@ -39,6 +39,8 @@ pub(crate) struct Queued {
     /// Identifies the prompt to its handle.
     pub(crate) number: u64,
     pub(crate) content: Vec<Content>,
+    /// Whether a person typed it as a command line of their own.
+    pub(crate) is_typed: bool,
     /// The id that the client gave it.
     pub(crate) id: Option<PromptId>,
     /// Receives the id of the prompt's message once that is recorded.

@@ -2,6 +2,18 @@
 
 use system::AbsPath;
 
+/// How long a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Lifetime {
+    /// Until it ends, and no longer than the session.
+    #[default]
+    Session,
+    /// Also after the session closes.
+    Kept,
+    /// It is input of a command that is already running.
+    Running,
+}
+
 /// One access of a call. The gate bases its decision on these alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
@@ -19,8 +31,8 @@ pub enum Access {
         unconfined: bool,
         /// The model's reason for leaving the sandbox.
         reason: Option<String>,
-        /// Whether it keeps running when the session closes.
-        keeps: bool,
+        /// How long it runs.
+        lifetime: Lifetime,
     },
     /// Fetches a URL.
     Fetch(String),

@@ -9,8 +9,8 @@ use super::{
     unsaved,
 };
 use crate::{
-    Access, Colours, Content, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind,
-    ToolOutput,
+    Access, Colours, Content, Description, Effect, Lifetime, Tool, ToolContent, ToolContext, ToolError,
+    ToolKind, ToolOutput,
     limits::{SHELL_START_WAIT, SHELL_WAIT_MAX},
     shells::{NewShell, ShellEnd, UnreadOutput, ending},
     tool::titles,
@@ -88,7 +88,7 @@ impl Tool for Bash {
                 cwd: self.folder(cwd),
                 unconfined: self.outside_sandbox,
                 reason: self.reason.clone().filter(|_| self.outside_sandbox),
-                keeps: self.keeps(),
+                lifetime: if self.keeps() { Lifetime::Kept } else { Lifetime::Session },
             }],
         }
     }

@@ -3,7 +3,7 @@
 
 use super::{args, bash::Bash, cancel::unless_cancelled, output, path, path::GivenPath};
 use crate::{
-    Access, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
+    Access, Description, Effect, Lifetime, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{SHELL_WAIT, SHELL_WAIT_MAX},
     shells::{self, ShellEnd},
     tool::titles,
@@ -83,7 +83,7 @@ impl Tool for Shell {
                 cwd: cwd.clone(),
                 unconfined: shells::is_outside(self.id()),
                 reason: None,
-                keeps: false,
+                lifetime: Lifetime::Running,
             }],
             _ => args::touches_nothing(Self::NAME),
         }

@@ -24,6 +24,8 @@ const HOOK_NOTE: &str = "tiller:/hook";
 /// The input of a turn.
 pub(crate) struct TurnInput {
     pub(crate) content: Vec<Content>,
+    /// Whether a person typed it as a command line of their own.
+    pub(crate) is_typed: bool,
     /// The id that the client gave the prompt.
     pub(crate) id: Option<PromptId>,
     /// Receives the id of the prompt's message once that is recorded.
@@ -40,7 +42,15 @@ impl TurnInput {
     /// The input of a turn that goes on with one that another process suspended.
     pub(crate) fn going_on(note: Option<Briefing>) -> Self {
         let recorded = oneshot::channel().0;
-        Self { content: Vec::new(), id: None, recorded, goes_on: true, note, span: Span::none() }
+        Self {
+            content: Vec::new(),
+            is_typed: false,
+            id: None,
+            recorded,
+            goes_on: true,
+            note,
+            span: Span::none(),
+        }
     }
 }
 
@@ -56,7 +66,7 @@ impl Turn<'_> {
     /// Expands what a prompt refers to, runs the hooks, and starts to store it. A slash command is
     /// executed.
     pub(super) async fn admit(&mut self, turn: &TurnId, prompt: TurnInput) -> Result<Admitted, TurnError> {
-        let TurnInput { content, id, recorded, goes_on, note, span: _ } = prompt;
+        let TurnInput { content, is_typed, id, recorded, goes_on, note, span: _ } = prompt;
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}
@@ -114,7 +124,7 @@ impl Turn<'_> {
             }
             Some(action) => {
                 self.session.stored().await?;
-                return Ok(Admitted::Answered(self.command(action).await?));
+                return Ok(Admitted::Answered(self.command(action, is_typed).await?));
             }
             None => {
                 self.resume_goal().await?;

@@ -21,9 +21,9 @@ use crate::{
 impl Turn<'_> {
     /// Executes a slash command and answers it. A command that fails is refused: the turn does not
     /// fail, so what an earlier turn left unanswered can still be asked again.
-    pub(super) async fn command(&mut self, action: Action) -> Result<StopReason, TurnError> {
+    pub(super) async fn command(&mut self, action: Action, is_typed: bool) -> Result<StopReason, TurnError> {
         if let Action::Run(line) = action {
-            return self.run_command(&line).await;
+            return self.run_command(&line, is_typed).await;
         }
         let mut changes = Vec::new();
         let reply = match self.reply(action, &mut changes).await {

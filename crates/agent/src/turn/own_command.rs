@@ -9,6 +9,7 @@ use crate::{
     ToolCallRequest, TurnError,
 };
 use serde_json::json;
+use system::SandboxLevel;
 
 /// The tool that runs the command.
 const TOOL: &str = "bash";
@@ -16,15 +17,26 @@ const TOOL: &str = "bash";
 impl Turn<'_> {
     /// Runs a command line as the tool would for a model: through the gate, with its output shown,
     /// limited and recorded. The conversation gets the command and its output.
-    pub(super) async fn run_command(&mut self, line: &str) -> Result<StopReason, TurnError> {
+    ///
+    /// A line that a person typed runs as in the person's own shell: outside the sandbox and
+    /// without a question. A line from a client's prompt may be another's text, and is decided
+    /// about as a model's. So is each line of a server's users.
+    pub(super) async fn run_command(&mut self, line: &str, is_typed: bool) -> Result<StopReason, TurnError> {
         let state = self.controls.state();
         let model = self.session.model(&state.model).await?;
         let offered = self.frame(model.info(), &state).tools.clone();
         let (id, thought_id) = self.session.conversation().next_answer();
+        let now = self.session.settings();
+        let is_own = is_typed && now.permissions.folder.is_none();
+        let outside = is_own && now.sandbox.level != SandboxLevel::Off;
+        let arguments = match outside {
+            true => json!({ "command": line, "outside_sandbox": true }),
+            false => json!({ "command": line }),
+        };
         let call = ModelCall {
             provider_id: String::new(),
             name: TOOL.to_owned(),
-            arguments: json!({ "command": line }).to_string(),
+            arguments: arguments.to_string(),
             opaque: None,
         };
         let request = ToolCallRequest::new(self.session.conversation().next_call(0), call);
@@ -37,7 +49,10 @@ impl Turn<'_> {
         calls::record_and_resolve(self.session, &mut candidates, events).await?;
         self.session.notify(SessionEvent::Phase(Phase::Tools));
         let calls = Calls::new(self.session, self.controls, &model);
-        let Some(candidate) = candidates.pop() else { return Ok(StopReason::EndTurn) };
+        let Some(mut candidate) = candidates.pop() else { return Ok(StopReason::EndTurn) };
+        if is_own {
+            candidate.made_by_user();
+        }
         let Some(result) = calls.run_one(candidate, self.cancel).await? else {
             return Ok(StopReason::Cancelled);
         };

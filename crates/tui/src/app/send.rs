@@ -88,15 +88,16 @@ impl App {
         let shown = agent::label(&one_line(&shown), SHOWN_CHARS);
         let content = self.content(&parts);
         let id = self.waiting.add(Fragment::from_parts(parts), shown, when);
-        Effect::Request(Request::Send { id, content, when })
+        Effect::Request(Request::Send { id, content, when, is_own: false })
     }
 
-    /// Sends a command of the user's own, which the session runs as its command `/run`, through the
-    /// gate.
+    /// Sends a command of the user's own, which the session runs as its command `/run`, but outside
+    /// the sandbox and without a question.
     fn send_command(&mut self, line: &str, when: When) -> Effect {
         let shown = agent::label(&one_line(&format!("! {line}")), SHOWN_CHARS);
         let id = self.waiting.add(Fragment::text(format!("!{line}")), shown, when);
-        Effect::Request(Request::Send { id, content: vec![Content::text(format!("/run {line}"))], when })
+        let content = vec![Content::text(format!("/run {line}"))];
+        Effect::Request(Request::Send { id, content, when, is_own: true })
     }
 
     /// Returns the content of a prompt: texts as they were pasted, images with their bytes, files

@@ -212,7 +212,12 @@ fn permission() -> Asked {
 }
 
 fn sent(text: &str, id: u64, when: When) -> Request {
-    Request::Send { id: PromptId(id), content: vec![Content::text(text)], when }
+    Request::Send {
+        id: PromptId(id),
+        content: vec![Content::text(text)],
+        when,
+        is_own: text.starts_with("/run "),
+    }
 }
 
 #[test]

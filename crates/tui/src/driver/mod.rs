@@ -16,7 +16,7 @@ use crate::{
     settings::SettingsFor,
 };
 use agent::{
-    Archived, Client, Content, CreateSession, ListQuery, OpenSession, RewindTarget, Runtime, SearchQuery,
+    Archived, Client, CreateSession, ListQuery, OpenSession, RewindTarget, Runtime, SearchQuery,
     SessionError, SessionHandle, SessionId, StoreError, Surface,
 };
 use host::{Clip, Host, OpenError, Opened};
@@ -147,7 +147,17 @@ impl Driver {
 
     async fn in_session(&mut self, session: &SessionHandle, request: Request) {
         match request {
-            Request::Send { id, content, when } => self.send(session, id, content, when),
+            Request::Send { id, content, is_own: true, .. } => {
+                let line = agent::own_command(&content).unwrap_or_default();
+                self.await_prompt(id, session.start_typed(&line));
+            }
+            Request::Send { id, content, when, .. } => self.await_prompt(
+                id,
+                match when {
+                    When::Next if session.state().busy => session.steer(content),
+                    When::Next | When::After => session.start(content),
+                },
+            ),
             Request::Withdraw(id) => {
                 if let Some(cancel) = self.prompts.remove(&id) {
                     // A prompt that has settled has nothing to cancel.
@@ -292,11 +302,8 @@ impl Driver {
     }
 
     /// Sends a prompt; a task waits for its end, so that requests go on.
-    fn send(&mut self, session: &SessionHandle, id: PromptId, content: Vec<Content>, when: When) {
-        let mut prompt = match when {
-            When::Next if session.state().busy => session.steer(content),
-            When::Next | When::After => session.start(content),
-        };
+    /// Reports when a prompt is part of the conversation and when it has settled.
+    fn await_prompt(&mut self, id: PromptId, mut prompt: agent::Prompt) {
         let (cancel, mut cancelled) = oneshot::channel();
         self.prompts.insert(id, cancel);
         let (mailbox, ended) = (self.mailbox.clone(), self.ended.0.clone());

@@ -68,6 +68,8 @@ pub enum Request {
         content: Vec<Content>,
         /// When it is handled.
         when: When,
+        /// Whether it is a command line of the user's own.
+        is_own: bool,
     },
     /// Takes a waiting prompt back, or cancels it if it runs.
     Withdraw(PromptId),

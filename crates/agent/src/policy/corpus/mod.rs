@@ -5,6 +5,7 @@ use super::{
     Access, CommandConfinement, Decision, Dialect, Effect, Grants, Mode, PermissionMode, Policy,
     PolicySettings, Resolved, Shell, Subject, decide, scope, shell,
 };
+use crate::Lifetime;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use system::{AbsPath, SandboxLevel};
@@ -27,7 +28,8 @@ fn lines(file: &str) -> Vec<String> {
 fn execute(line: &str) -> Vec<Resolved> {
     let cwd = AbsPath::new("/w").unwrap();
     let command = line.to_owned();
-    let access = Access::Execute { command, cwd, unconfined: false, reason: None, keeps: false };
+    let access =
+        Access::Execute { command, cwd, unconfined: false, reason: None, lifetime: Lifetime::Session };
     vec![Resolved::new(access, None, Dialect::Bash)]
 }
 
@@ -49,6 +51,7 @@ fn verdict(
             denied_tools: &[],
             rules: &super::PermissionRules::default(),
             own: &[],
+            home: None,
             memories_trusted: false,
             folder: None,
         },
@@ -71,11 +74,8 @@ fn s13_no_compound_form_of_an_allowed_prefix_passes() {
     let allowed = execute("echo a");
     let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &allowed, roots: &roots };
     let grants = Grants::default();
-    let prefix = super::grants::Grant::CommandPrefix {
-        tool: "bash".to_owned(),
-        place: super::grants::Place::Local,
-        words: "echo".to_owned(),
-    };
+    let prefix =
+        super::grants::Grant::CommandPrefix { place: super::grants::Place::Local, words: "echo".to_owned() };
     grants.remember(vec![prefix], true);
     grants.remember(scope(&subject, CommandConfinement::Off), true);
     assert!(passes("echo a", CommandConfinement::Off, &grants));
@@ -205,6 +205,7 @@ fn a_decision_is_quick() {
             denied_tools: &[],
             rules: &rules,
             own: &[],
+            home: None,
             memories_trusted: false,
             folder: None,
         },

@@ -319,7 +319,14 @@ impl<'a> Reader<'a> {
         let mut at = start;
         for child in node.named_children(&mut node.walk()) {
             text.push_str(self.source.get(at..child.start_byte()).unwrap_or(""));
-            let part = self.word(child, level + 1);
+            let source = self.text(child);
+            let part = match child.kind() {
+                // Its value is a part of this one word, and runs nothing.
+                "simple_expansion" if quoted && is_variable(source) => {
+                    Word { text: source.to_owned(), certainty: Certainty::One }
+                }
+                _ => self.word(child, level + 1),
+            };
             text.push_str(&part.text);
             let open =
                 !matches!(child.kind(), "string" | "concatenation" | "ansi_c_string" | "translated_string");
@@ -360,6 +367,13 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Whether an expansion is that of a variable by its plain name.
+fn is_variable(text: &str) -> bool {
+    let name = text.strip_prefix('$').unwrap_or_default();
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// Whether the shell splits the expansion of such a node into words outside quotes.

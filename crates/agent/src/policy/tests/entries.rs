@@ -191,6 +191,7 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
             denied_tools: &[],
             rules: &none,
             own: &[],
+            home: None,
             memories_trusted: false,
             folder: None,
         },

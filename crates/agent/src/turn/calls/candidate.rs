@@ -25,6 +25,8 @@ pub(in crate::turn) struct Candidate {
     notes: Vec<String>,
     /// Whether another call made it.
     nested: bool,
+    /// Whether the user typed it.
+    by_user: bool,
 }
 
 struct Parsed {
@@ -118,6 +120,7 @@ impl Candidate {
             resolved: None,
             notes: Vec::new(),
             nested: false,
+            by_user: false,
         }
     }
 
@@ -199,6 +202,11 @@ impl Candidate {
         self.resolved = accesses;
     }
 
+    /// Marks a call that is a command line of the user's.
+    pub(in crate::turn) fn made_by_user(&mut self) {
+        self.by_user = true;
+    }
+
     /// Takes the accesses resolved for its ruling.
     pub(super) fn take_accesses(&mut self) -> Option<Vec<Resolved>> {
         self.resolved.take()
@@ -215,6 +223,7 @@ impl Candidate {
             call: parsed.call.as_ref(),
             description: &self.description,
             arguments: &self.arguments,
+            by_user: self.by_user,
         })
     }
 

@@ -2,7 +2,9 @@
 
 use super::{IdeTool, operation::IdeOperation};
 use crate::v1::system::terminal_command::quoted;
-use agent::{Access, AnyCall, Description, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, tools};
+use agent::{
+    Access, AnyCall, Description, Lifetime, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, tools,
+};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
@@ -71,7 +73,7 @@ impl AnyCall for Terminal {
 
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
         let (command, cwd) = (self.line(), self.cwd(cwd));
-        vec![Access::Execute { command, cwd, unconfined: false, reason: None, keeps: false }]
+        vec![Access::Execute { command, cwd, unconfined: false, reason: None, lifetime: Lifetime::Session }]
     }
 
     async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
