@@ -5,7 +5,7 @@
 //! that should decide but cannot (it does not start, fails or times out) denies.
 
 use crate::{
-    FolderTrust, TrustItem, TrustState,
+    FolderTrust, ProjectPrograms, TrustItem, TrustState,
     limits::{HOOK_NOTE_BYTES, HOOK_OUTPUT_BYTES},
     policy,
 };
@@ -17,7 +17,7 @@ use std::{
     },
     time::Duration,
 };
-use system::{AbsPath, Command, Confinement, Output, System};
+use system::{AbsPath, Command, Output, System};
 use tokio_util::sync::CancellationToken;
 
 /// The point at which a hook runs.
@@ -67,6 +67,8 @@ pub struct Hook {
     pub tools: Vec<String>,
     /// The timeout of one run.
     pub timeout: Duration,
+    /// Whether it runs in the sandbox of the session's commands.
+    pub is_confined: bool,
     /// The project that contributed the hook, if any. Such a hook runs only while the project is
     /// trusted with it.
     pub origin: Option<HookOrigin>,
@@ -110,8 +112,7 @@ impl std::fmt::Debug for Hooks {
 }
 
 impl Hooks {
-    /// Creates hooks that run on `system` without a sandbox, because they are the user's own
-    /// commands.
+    /// Creates hooks that run on `system`.
     pub fn new(hooks: Vec<Hook>, system: Arc<dyn System>) -> Self {
         Self { hooks: hooks.into(), system: Some(system) }
     }
@@ -127,7 +128,7 @@ impl Hooks {
     pub(crate) async fn run(
         &self,
         event: HookEvent,
-        cwd: &AbsPath,
+        programs: &ProjectPrograms,
         tool: Option<&str>,
         about: impl FnOnce() -> Value,
         cancel: &CancellationToken,
@@ -141,7 +142,7 @@ impl Hooks {
         if hooks.peek().is_none() {
             return said;
         }
-        let mut input = json!({ "version": 1, "event": event.id(), "cwd": cwd.as_str() });
+        let mut input = json!({ "version": 1, "event": event.id(), "cwd": programs.cwd().as_str() });
         if let (Value::Object(input), Value::Object(about)) = (&mut input, about()) {
             input.extend(about);
         }
@@ -158,7 +159,7 @@ impl Hooks {
                 () = cancel.cancelled() => Err("it was cancelled".to_owned()),
                 answer = async {
                     usable?;
-                    self.answer(hook, cwd, input.to_string()).await
+                    self.answer(hook, programs, input.to_string()).await
                 } => answer,
             };
             let name = &hook.name;
@@ -181,14 +182,26 @@ impl Hooks {
         said
     }
 
-    async fn answer(&self, hook: &Hook, cwd: &AbsPath, input: String) -> Result<Answer, String> {
+    async fn answer(&self, hook: &Hook, programs: &ProjectPrograms, input: String) -> Result<Answer, String> {
         let (Some(system), Some((program, args))) = (&self.system, hook.command.split_first()) else {
             return Err("there is nothing to run".to_owned());
         };
+        let cwd = programs.cwd();
         let program =
             if program.contains('/') { cwd.join(program).as_str().to_owned() } else { program.clone() };
+        let is_confined = hook.is_confined && programs.is_confined_by(system.as_ref()).await;
+        let system = match hook.is_confined {
+            true => {
+                // The hook's own files are visible, wherever they are.
+                let named = std::iter::once(&program).chain(args).filter_map(|word| AbsPath::new(word).ok());
+                programs.clone().with_readable(named).on(Arc::clone(system)).await
+            }
+            false if !program.starts_with('/') || system::is_within(&cwd.join(&program), cwd) => {
+                return Err("a hook with confined = false needs the absolute path of a program outside of the project".to_owned());
+            }
+            false => Arc::clone(system),
+        };
         let command = Command {
-            confinement: Confinement::Lifted,
             input: Some(input),
             ..Command::new(program, args.to_vec(), cwd.clone(), HOOK_OUTPUT_BYTES)
         };
@@ -205,6 +218,10 @@ impl Hooks {
             // A denial counts whatever the exit status.
             match status.success() || answer.denial.is_some() {
                 true => Ok(answer),
+                false if is_confined => Err(format!(
+                    "it failed in the sandbox, which the hook's setting confined = false lifts: {}",
+                    cut(output.trim())
+                )),
                 false => Err(format!("it failed: {}", cut(output.trim()))),
             }
         };
@@ -279,11 +296,12 @@ mod tests {
             command: vec!["check".to_owned()],
             tools: vec!["file_*".to_owned()],
             timeout: Duration::from_secs(10),
+            is_confined: true,
             origin: None,
         };
         let hooks = Hooks::new(vec![hook], Arc::new(system));
-        let cwd = AbsPath::new("/w").unwrap();
-        hooks.run(event, &cwd, tool, || json!({ "tool": tool }), &CancellationToken::new()).await
+        let programs = ProjectPrograms::unconfined(AbsPath::new("/w").unwrap());
+        hooks.run(event, &programs, tool, || json!({ "tool": tool }), &CancellationToken::new()).await
     }
 
     #[tokio::test(start_paused = true)]
@@ -352,12 +370,14 @@ mod tests {
             command: vec!["./check".to_owned()],
             tools: Vec::new(),
             timeout: Duration::from_secs(10),
+            is_confined: true,
             origin: Some(HookOrigin { trust, folder: folder.clone(), item, counted_on }),
         };
         let hooks = Hooks::new(vec![hook], system.clone());
         let denial = async || {
             let cancel = CancellationToken::new();
-            hooks.run(HookEvent::BeforeTool, &folder, Some("bash"), || json!({}), &cancel).await.denial
+            let programs = ProjectPrograms::unconfined(folder.clone());
+            hooks.run(HookEvent::BeforeTool, &programs, Some("bash"), || json!({}), &cancel).await.denial
         };
         assert_eq!(denial().await, None, "it waits");
         system.add_file("/w/check", "evil");

@@ -28,6 +28,7 @@ mod model;
 mod operator;
 mod policy;
 pub mod principal;
+mod programs;
 mod prompt;
 mod repair;
 mod runtime;
@@ -114,6 +115,7 @@ pub use policy::{
     ServerRules, check_tool_name, check_tool_pattern, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
+pub use programs::ProjectPrograms;
 pub use prompt::{ShownProject, UserInstructions, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};

@@ -22,6 +22,9 @@ pub struct ServerConfig {
     pub timeout: Option<Duration>,
     /// The capabilities that the server may use; none unless the description offers them.
     pub offered: Vec<Offered>,
+    /// Whether a program of the user's works in the project, and in its sandbox, as those of a
+    /// project do.
+    pub in_project: bool,
     /// The source of the description.
     pub origin: Origin,
 }
@@ -87,6 +90,7 @@ impl ServerConfig {
             enabled: true,
             timeout: None,
             offered: Vec::new(),
+            in_project: false,
             origin: Origin::Client,
         })
     }
@@ -118,7 +122,35 @@ impl ServerConfig {
             part(value);
         }
         self.offered.iter().for_each(|offered| part(offered.id()));
+        if self.in_project {
+            part("in the project");
+        }
         hasher.finalize().to_hex().to_string()
+    }
+
+    /// Returns why a program of the user's may not find the project, if it seems to look for it in
+    /// its own directory.
+    pub fn hint(&self) -> Option<String> {
+        let ServerTransport::Stdio { args, .. } = &self.transport else { return None };
+        let here = self.origin == Origin::User && !self.in_project && args.iter().any(|arg| arg == ".");
+        here.then(|| {
+            format!(
+                "MCP server '{}': `.` is its own directory; write `{PROJECT}` for that of the project",
+                self.name
+            )
+        })
+    }
+
+    /// Returns the server with the directory of the project in place of its name.
+    pub(crate) fn in_directory(&self, project: &str) -> Self {
+        let mut server = self.clone();
+        if let (ServerTransport::Stdio { args, env, .. }, Origin::User) =
+            (&mut server.transport, &self.origin)
+        {
+            let values = env.iter_mut().map(|(_, value)| value);
+            args.iter_mut().chain(values).for_each(|text| *text = text.replace(PROJECT, project));
+        }
+        server
     }
 
     /// Returns the item that trust is granted to.
@@ -275,8 +307,18 @@ fn server(name: &str, described: &Value, origin: &Origin) -> Result<ServerConfig
         }
     };
     let offered = offered(described).map_err(|what| wrong(&what))?;
-    Ok(ServerConfig { name, transport, enabled, timeout, offered, origin: origin.clone() })
+    let is_project = |cwd: &str| ["project", PROJECT, "${workspaceFolder}"].contains(&cwd);
+    let in_project = text(&["cwd"]).flatten().is_some_and(is_project);
+    if matches!(origin, Origin::Project(_)) && flag("confined") == Some(false) {
+        return Err(wrong(
+            "a server of a project runs in the sandbox; `confined = false` is for your own file of servers",
+        ));
+    }
+    Ok(ServerConfig { name, transport, enabled, timeout, offered, in_project, origin: origin.clone() })
 }
+
+/// What stands for the project's directory in the arguments and variables of the user's servers.
+pub(crate) const PROJECT: &str = "${project}";
 
 fn offered(described: &Map<String, Value>) -> Result<Vec<Offered>, String> {
     let given = match described.get("offer") {

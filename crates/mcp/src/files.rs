@@ -48,6 +48,7 @@ pub async fn find(system: &dyn System, files: &ServerFiles, cwd: &AbsPath) -> Fo
     match user_file {
         Ok(bytes) => {
             for server in read(&bytes, user.as_str(), &Origin::User, &mut found.problems) {
+                found.problems.extend(server.hint().filter(|_| server.enabled));
                 add_or_replace(&mut found.servers, server);
             }
         }
@@ -57,7 +58,15 @@ pub async fn find(system: &dyn System, files: &ServerFiles, cwd: &AbsPath) -> Fo
     found.problems.extend(problems);
     let mut untrusted_names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for ProjectServer { config, judged } in project_servers {
+        let is_of_user = |known: &&ServerConfig| known.name == config.name && known.origin == Origin::User;
+        let of_user = found.servers.iter().find(is_of_user).map(|known| known.enabled);
         match judged.state.problem() {
+            // A disabled one of the user's disables the project's.
+            None if of_user == Some(true) => found.problems.push(format!(
+                "MCP server '{}' of the project is not started: your own server has this name",
+                config.name
+            )),
+            None if of_user == Some(false) => {}
             None => add_or_replace(&mut found.servers, config),
             Some(why) => {
                 untrusted_names.entry(why).or_default().insert(config.name.clone());

@@ -15,8 +15,8 @@ use crate::{
     tool_definition::{ToolDefinition, read_resource},
 };
 use agent::{
-    AnyTool, ClientServer, Content, Mention, Offer, Refused, SessionScope, Severity, SlashCommand,
-    SourceNotice, ToolSource,
+    AnyTool, ClientServer, Content, Mention, Offer, ProjectPrograms, Refused, SessionScope, Severity,
+    SlashCommand, SourceNotice, ToolSource,
 };
 use async_trait::async_trait;
 use futures::future::join_all;
@@ -34,6 +34,7 @@ use tokio::{
 pub(crate) struct Hub {
     pub(crate) options: Arc<McpOptions>,
     cwd: AbsPath,
+    programs: ProjectPrograms,
     first_deadline: Instant,
     /// Whether the files have been read.
     files_read: watch::Sender<bool>,
@@ -64,6 +65,7 @@ impl Hub {
         let hub = Arc::new(Self {
             options,
             cwd: session.cwd.clone(),
+            programs: session.programs.clone(),
             first_deadline: Instant::now() + FIRST_WAIT,
             files_read: watch::channel(false).0,
             tools_requested: Arc::default(),
@@ -123,7 +125,7 @@ impl Hub {
             if !state.servers.iter().any(|running| running.config == config) {
                 let (options, prompts_changed) =
                     (Arc::clone(&self.options), Arc::clone(&self.prompts_changed));
-                state.servers.push(Server::start(config, options, self.cwd.clone(), prompts_changed));
+                state.servers.push(Server::start(config, options, self.programs.clone(), prompts_changed));
             }
         }
     }
@@ -179,7 +181,8 @@ impl Hub {
             if let Some(running) = state.servers.iter_mut().find(|running| Arc::ptr_eq(running, &server)) {
                 let (options, prompts_changed) =
                     (Arc::clone(&self.options), Arc::clone(&self.prompts_changed));
-                *running = Server::start(server.config.clone(), options, self.cwd.clone(), prompts_changed);
+                *running =
+                    Server::start(server.config.clone(), options, self.programs.clone(), prompts_changed);
                 started.push(Arc::clone(running));
             }
         }

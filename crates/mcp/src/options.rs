@@ -3,7 +3,7 @@
 use crate::{files::ServerFiles, oauth::Grants, offered::Offered, pins::Pins, reference::Values};
 use agent::Redactor;
 use std::{collections::BTreeMap, sync::Arc};
-use system::System;
+use system::{AbsPath, System};
 
 /// Creates the HTTP client for a URL.
 pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
@@ -20,6 +20,8 @@ pub struct McpOptions {
     /// Creates the HTTP client for a URL. It must not follow redirects, which would carry headers
     /// to another host.
     pub http: Arc<HttpFactory>,
+    /// The directory of the directories in which the user's servers start.
+    pub directory: AbsPath,
     /// The files that describe servers.
     pub files: ServerFiles,
     /// Capabilities offered to clients' servers, by server name. A client cannot set them.

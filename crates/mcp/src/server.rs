@@ -12,12 +12,12 @@ use crate::{
     prompts::{PromptDefinition, Prompts},
     tool_definition::{ToolDefinition, read_resource},
 };
+use agent::ProjectPrograms;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
     time::Duration,
 };
-use system::AbsPath;
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
@@ -72,7 +72,7 @@ impl Server {
     pub(crate) fn start(
         config: ServerConfig,
         options: Arc<McpOptions>,
-        cwd: AbsPath,
+        programs: ProjectPrograms,
         prompts_changed: Arc<Notify>,
     ) -> Arc<Self> {
         let prompts = Arc::new(Prompts::new(prompts_changed));
@@ -82,7 +82,7 @@ impl Server {
             config: config.clone(),
             prompts: Arc::clone(&prompts),
             options,
-            cwd,
+            programs,
             state_sender,
             stop: stop.clone(),
             changed: Arc::default(),
@@ -146,7 +146,7 @@ struct ServerTask {
     config: ServerConfig,
     prompts: Arc<Prompts>,
     options: Arc<McpOptions>,
-    cwd: AbsPath,
+    programs: ProjectPrograms,
     state_sender: watch::Sender<State>,
     stop: CancellationToken,
     changed: Arc<Notify>,
@@ -202,7 +202,7 @@ impl ServerTask {
 
     /// Connects and serves until the connection ends; returns the reason.
     async fn connect_and_serve(&mut self) -> Result<String, ConnectError> {
-        let client = Client::connect(&self.config, &self.options, &self.cwd, Arc::clone(&self.changed));
+        let client = Client::connect(&self.config, &self.options, &self.programs, Arc::clone(&self.changed));
         let client = Arc::new(client.await?);
         loop {
             let connected = match self.list_tools(&client).await {

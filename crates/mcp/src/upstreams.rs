@@ -10,10 +10,10 @@ use crate::{
     server::{Server, State},
     tool_definition::ToolDefinition,
 };
+use agent::ProjectPrograms;
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use system::AbsPath;
 use tokio::time::Instant;
 
 /// Servers that are kept running for a gateway.
@@ -37,8 +37,8 @@ pub struct UpstreamTool {
 
 impl Upstreams {
     /// Starts the servers in the background.
-    pub fn start(servers: Vec<ServerConfig>, options: &Arc<McpOptions>, cwd: &AbsPath) -> Self {
-        let start = |config| Server::start(config, Arc::clone(options), cwd.clone(), Arc::default());
+    pub fn start(servers: Vec<ServerConfig>, options: &Arc<McpOptions>, programs: &ProjectPrograms) -> Self {
+        let start = |config| Server::start(config, Arc::clone(options), programs.clone(), Arc::default());
         Self {
             servers: servers.into_iter().map(start).collect(),
             first_deadline: Instant::now() + FIRST_WAIT,

@@ -45,6 +45,17 @@ impl Confined {
         self.sandbox.view.stored(path)
     }
 
+    /// Replaces the confinement of the session's commands by its sandbox.
+    fn confine(&self, confinement: &mut Confinement) {
+        if *confinement == Confinement::Session && self.sandbox.level != SandboxLevel::Off {
+            let sandbox = self.sandbox.clone();
+            *confinement = match self.local_only {
+                true => Confinement::LocalOnly(sandbox),
+                false => Confinement::Required(sandbox),
+            };
+        }
+    }
+
     fn veil(&self) -> Veil {
         Veil::over(&self.inner.project_secrets(&self.sandbox))
     }
@@ -134,18 +145,13 @@ impl System for Confined {
     }
 
     async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
-        if command.confinement == Confinement::Session && self.sandbox.level != SandboxLevel::Off {
-            let sandbox = self.sandbox.clone();
-            command.confinement = match self.local_only {
-                true => Confinement::LocalOnly(sandbox),
-                false => Confinement::Required(sandbox),
-            };
-        }
+        self.confine(&mut command.confinement);
         let process = self.inner.spawn(command).await?;
         Ok(VeiledProcess::over(process, self.veil()))
     }
 
-    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+    async fn spawn_piped(&self, mut command: PipedCommand) -> Result<Piped, SystemError> {
+        self.confine(&mut command.confinement);
         self.inner.spawn_piped(command).await
     }
 

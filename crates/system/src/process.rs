@@ -207,6 +207,11 @@ pub struct PipedCommand {
     pub env: Vec<(String, String)>,
     /// How many bytes of standard error are kept; beyond that, the oldest output is dropped.
     pub error_limit: usize,
+    /// How it is confined.
+    pub confinement: Confinement,
+    /// Directories whose programs are not found by name, such as those of a project. If there are
+    /// any, relative directories of `PATH` are not searched either.
+    pub apart_from: Vec<AbsPath>,
 }
 
 /// Omits arguments and the values of variables, because they may be secret.

@@ -6,8 +6,8 @@
 //! overridden. Hooks run only around turns, not around these calls.
 
 use crate::{
-    Access, AnyCall, AnyTool, AskUser, Effect, NestedCalls, RuntimeOptions, SessionResources,
-    ToolCallContext, ToolContext, ToolError, ToolOutput,
+    Access, AnyCall, AnyTool, AskUser, ContentHash, Effect, NestedCalls, ProjectPrograms, RuntimeOptions,
+    SessionId, SessionResources, ToolCallContext, ToolContext, ToolError, ToolOutput,
     gate::hypothesis::{self, Question},
     policy::Decision,
 };
@@ -15,6 +15,9 @@ use serde_json::Value;
 use std::sync::Arc;
 use system::{AbsPath, System};
 use tokio_util::sync::CancellationToken;
+
+/// The number of characters of a name for a directory.
+const NAME_CHARS: usize = 16;
 
 /// The context of a call outside a turn.
 #[derive(Clone)]
@@ -44,6 +47,13 @@ pub enum Refusal {
 }
 
 impl DirectCaller {
+    /// Returns the place in which programs of the project run that a call starts.
+    pub fn programs(&self) -> ProjectPrograms {
+        let ContentHash(name) = ContentHash::of(self.cwd.as_str().as_bytes());
+        let session = SessionId::from(format!("direct-{}", &name[..NAME_CHARS]).as_str());
+        ProjectPrograms::new(&self.options, &session, &self.cwd, &[])
+    }
+
     /// Decides about a call by the policy. `Ok(true)` means that it passed only because of `force`.
     ///
     /// # Errors

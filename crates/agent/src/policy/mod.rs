@@ -320,7 +320,13 @@ fn denied_tool(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     };
     policy.settings.denied_tools.iter().find(|tool| means(tool)).map(|denied| Decision::Deny {
         rule: "DeniedTools",
-        reason: format!("Tool '{}' is denied: the setting tools.denied_tools has '{denied}'.", subject.tool),
+        reason: match denied == subject.tool {
+            true => format!("Tool '{denied}' is denied by the setting tools.denied_tools."),
+            false => format!(
+                "Tool '{}' is denied by the setting tools.denied_tools, which has '{denied}'.",
+                subject.tool
+            ),
+        },
     })
 }
 
@@ -358,12 +364,13 @@ fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
 fn is_protected(policy: &Policy<'_>, subject: &Subject<'_>, path: &AbsPath) -> bool {
     let below = subject.roots.iter().find_map(|root| path.relative_to(root));
     let is_hidden = |home: &AbsPath| {
-        let folded = rules::Folded::of;
-        path.relative_to(home).is_some_and(|below| folded(below).matches(".*"))
+        let is_of_project =
+            subject.roots.iter().any(|root| path.starts_with(root) && !home.starts_with(root));
+        !is_of_project && path.relative_to(home).is_some_and(|below| below.starts_with('.'))
     };
     policy.settings.own.iter().any(|own| system::is_within(path, own))
         || protected::is_named(below.unwrap_or(path.as_str()))
-        || below.is_none() && policy.settings.home.is_some_and(is_hidden)
+        || policy.settings.home.is_some_and(is_hidden)
 }
 
 fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {

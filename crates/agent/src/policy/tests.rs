@@ -383,7 +383,12 @@ fn settings_in_the_home_directory_ask_in_every_mode() {
     ] {
         assert_eq!(case.verdicts("bash", Effect::Executes, &lift(line, None)), expected, "{line}");
     }
-    let case = Case { confinement: WHOLE, ..case };
+    // A project in it is the project's, and the home directory as a project is still the home.
+    let case = Case { home: Some(path("/")), ..case };
+    assert_eq!(case.verdicts("file_write", Effect::Writes, &write("/w/.bashrc")), "a?a");
+    let case = Case { home: Some(path("/w")), ..case };
+    assert_eq!(case.verdicts("file_write", Effect::Writes, &write("/w/.bashrc")), "???");
+    let case = Case { confinement: WHOLE, home: Some(path("/home/me")), ..case };
     assert_eq!(case.verdicts("bash", Effect::Executes, &run("echo x >> ~/.bash_profile")), "a?a");
 }
 

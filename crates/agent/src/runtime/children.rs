@@ -2,8 +2,8 @@
 
 use super::{Runtime, handle::SessionHandle, ready, start::Begin};
 use crate::{
-    NewSession, PromptOutcome, ReadableDirectories, SessionEvent, SessionId, SessionState, StoreError,
-    SubagentState, SubagentStatus, SubagentWorktree, Surface, SwarmState, TurnError,
+    NewSession, ProjectPrograms, PromptOutcome, ReadableDirectories, SessionEvent, SessionId, SessionState,
+    StoreError, SubagentState, SubagentStatus, SubagentWorktree, Surface, SwarmState, TurnError,
     client::watchers::Watchers,
     log::leased::LeasedLog,
     policy::Grants,
@@ -101,15 +101,25 @@ impl ChildSessions for Children {
     ) -> Result<SubagentWorktree, String> {
         let surface = self.watchers.current().ok_or(CLOSED)?;
         let _alone = self.worktrees.lock().await;
-        worktree::create(surface.system.as_ref(), &self.cwd, &self.root, agent, known).await
+        let place = self.programs().await;
+        worktree::create(&surface.system, &place, &self.root, agent, known).await
     }
 
     async fn hand_back(&self, worktree: &SubagentWorktree) -> String {
         let _alone = self.worktrees.lock().await;
         match self.watchers.current() {
-            Some(surface) => worktree::hand_back(surface.system.as_ref(), worktree).await,
+            Some(surface) => worktree::hand_back(&surface.system, &self.programs().await, worktree).await,
             None => format!("Its work is in {}, on branch {}.", worktree.folder, worktree.branch),
         }
+    }
+}
+
+impl Children {
+    /// Returns the place in which git runs.
+    async fn programs(&self) -> ProjectPrograms {
+        let state = self.state.state();
+        let options = self.family.settings.seen();
+        ProjectPrograms::new(&options, &self.root, &self.cwd, &state.additional_directories)
     }
 }
 

@@ -7,8 +7,8 @@ use super::{
     task::SessionTask,
 };
 use crate::{
-    ClientServer, FileTracker, Place, SessionResources, SessionScope, SessionState, Shells, SubagentAccess,
-    Surface,
+    ClientServer, FileTracker, Place, ProjectPrograms, SessionResources, SessionScope, SessionState, Shells,
+    SubagentAccess, Surface,
     client::watchers::Watchers,
     gate::Gate,
     history::memory::Memory,
@@ -72,7 +72,9 @@ impl Runtime {
             Some(child) => child.family.sources.clone(),
             None => {
                 let (id, cwd, readable) = (id.clone(), cwd.clone(), readable.clone());
-                self.tool_providers.open(&SessionScope { id, cwd, servers, readable })
+                let folders = &state.additional_directories;
+                let programs = ProjectPrograms::new(&settings.seen(), &id, &cwd, folders);
+                self.tool_providers.open(&SessionScope { id, cwd, programs, servers, readable })
             }
         };
         let own_sources = child.is_none().then(|| sources.clone());

@@ -16,8 +16,8 @@ pub(crate) mod toolbox;
 
 use crate::{
     FileChange, FileTracker, Goal, GoalChange, GoalError, LanguageModel, Mode, ModelError, NestedCalls,
-    Outputs, Recall, RuntimeOptions, SessionEvent, SessionId, SessionResources, Shells, StoreError, Surface,
-    ToolCallContext, ToolCallId, ToolCallUpdate, ToolContext, Usage,
+    Outputs, ProjectPrograms, Recall, RuntimeOptions, SessionEvent, SessionId, SessionResources, Shells,
+    StoreError, Surface, ToolCallContext, ToolCallId, ToolCallUpdate, ToolContext, Usage,
     client::User,
     gate::{Gate, Ruling},
     goal,
@@ -80,6 +80,11 @@ impl Session {
     }
 
     /// Returns the session's directory.
+    /// Returns the place in which the session's own programs run.
+    pub(crate) fn programs(&self) -> ProjectPrograms {
+        ProjectPrograms::new(&self.settings(), &self.id, &self.cwd, self.gate.additional_directories())
+    }
+
     pub(crate) fn cwd(&self) -> &AbsPath {
         &self.cwd
     }

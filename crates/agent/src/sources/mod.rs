@@ -7,8 +7,8 @@
 pub(crate) mod server;
 
 use crate::{
-    AnyTool, ClientServer, Content, ReadableDirectories, SessionEvent, SessionId, Severity, SlashCommand,
-    ToolCallUpdate, ToolStatus, limits::SOURCE_WAIT,
+    AnyTool, ClientServer, Content, ProjectPrograms, ReadableDirectories, SessionEvent, SessionId, Severity,
+    SlashCommand, ToolCallUpdate, ToolStatus, limits::SOURCE_WAIT,
 };
 use async_trait::async_trait;
 use futures::{
@@ -145,6 +145,8 @@ pub struct SessionScope {
     pub id: SessionId,
     /// Its directory.
     pub cwd: AbsPath,
+    /// The place in which programs of its project run.
+    pub programs: ProjectPrograms,
     /// The MCP servers that its client provides for this session alone.
     pub servers: Vec<ClientServer>,
     /// Directories outside its own that its tools may read without approval; a source adds those

@@ -1,15 +1,16 @@
 //! The git worktrees of isolated subagents: each has a branch of its own, beside the repository.
 //!
-//! Git runs on this machine, not in the editor's terminal. Hooks, the file monitor, submodules and
+//! Git runs on this machine, not in the editor's terminal, in the sandbox of the session's commands
+//! where there is one. Hooks, the file monitor, submodules and
 //! every transport are disabled for these commands: each can name a program in the configuration of
 //! a repository. A repository whose own configuration has filters is refused, because git would run
 //! them at checkout; so is a worktree with a repository in the path of a submodule.
 
 use crate::{
-    SessionId, SubagentWorktree,
+    ProjectPrograms, SessionId, SubagentWorktree,
     limits::{GIT_OUTPUT_BYTES, GIT_WAIT},
 };
-use std::future::Future;
+use std::{future::Future, sync::Arc};
 use system::{AbsPath, Output, Piped, PipedCommand, Process, System};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 
@@ -50,17 +51,26 @@ const INHERITED: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "XDG_CON
 ///
 /// The message says what git reported, or why the repository is refused.
 pub(crate) async fn create(
-    system: &dyn System,
-    cwd: &AbsPath,
+    system: &Arc<dyn System>,
+    programs: &ProjectPrograms,
     session: &SessionId,
     agent: &str,
     known: Option<&SubagentWorktree>,
 ) -> Result<SubagentWorktree, String> {
-    let git = Git { system, cwd: cwd.clone() };
+    let cwd = programs.cwd();
+    let git = Git { system: programs.on(Arc::clone(system)).await, cwd: cwd.clone() };
     let top = git.line(&["rev-parse", "--show-toplevel"]).await.map_err(|error| {
         format!("isolation: \"worktree\" needs a git repository, and {cwd} is not in one: {error}")
     })?;
     refuse_filters(&git).await?;
+    let all = AbsPath::new(format!("{top}.worktrees")).map_err(|error| error.to_string())?;
+    let is_above = AbsPath::new(&top).is_ok_and(|top| cwd.starts_with(&top));
+    if !is_above {
+        return Err(format!("the configuration of this repository has another worktree, {top}"));
+    }
+    // The directory of a worktree can only be made, and removed, in one that the sandbox has.
+    system.create_dir_all(&all).await.map_err(|error| error.to_string())?;
+    let git = Git { system: programs.clone().with_roots([all.clone()]).on(Arc::clone(system)).await, ..git };
     if let Some(known) = known {
         if system.metadata(&known.folder).await.is_err() {
             git.run(&["worktree", "prune"]).await?;
@@ -82,8 +92,7 @@ pub(crate) async fn create(
     let name: String = session.as_str().chars().filter(char::is_ascii_hexdigit).collect();
     let suffix = &name[name.len().saturating_sub(8)..];
     let branch = format!("tiller/{agent}-{suffix}");
-    let folder =
-        AbsPath::new(format!("{top}.worktrees/{agent}-{suffix}")).map_err(|error| error.to_string())?;
+    let folder = all.join(format!("{agent}-{suffix}"));
     git.run(&["worktree", "add", "-b", &branch, folder.as_str(), &base]).await?;
     Ok(SubagentWorktree { folder, branch, base })
 }
@@ -91,8 +100,12 @@ pub(crate) async fn create(
 /// Commits what a subagent left in its worktree, and removes the worktree; the branch stays.
 /// Returns a text for the model: the branch and what it changes. If git fails, the worktree stays
 /// and the text says so.
-pub(crate) async fn hand_back(system: &dyn System, worktree: &SubagentWorktree) -> String {
-    match commit(system, worktree).await {
+pub(crate) async fn hand_back(
+    system: &Arc<dyn System>,
+    programs: &ProjectPrograms,
+    worktree: &SubagentWorktree,
+) -> String {
+    match commit(system, programs, worktree).await {
         Ok(text) => text,
         Err(error) => format!(
             "Its work is in {} on branch {}, not committed: {error}",
@@ -101,9 +114,14 @@ pub(crate) async fn hand_back(system: &dyn System, worktree: &SubagentWorktree) 
     }
 }
 
-async fn commit(system: &dyn System, worktree: &SubagentWorktree) -> Result<String, String> {
+async fn commit(
+    system: &Arc<dyn System>,
+    programs: &ProjectPrograms,
+    worktree: &SubagentWorktree,
+) -> Result<String, String> {
     let SubagentWorktree { folder, branch, base } = worktree;
-    let git = Git { system, cwd: folder.clone() };
+    let confined = programs.clone().with_roots(folder.parent()).on(Arc::clone(system)).await;
+    let git = Git { system: confined, cwd: folder.clone() };
     refuse_filters(&git).await?;
     add(&git).await?;
     if !git.run(&["diff", "--cached", "--shortstat", "--no-ext-diff", "--no-textconv"]).await?.is_empty() {
@@ -123,10 +141,14 @@ async fn commit(system: &dyn System, worktree: &SubagentWorktree) -> Result<Stri
         ])
         .await?;
     let top = git.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
-    let main = Git { system, cwd: AbsPath::new(&top).map_err(|error| error.to_string())? };
+    let main =
+        Git { system: Arc::clone(&git.system), cwd: AbsPath::new(&top).map_err(|error| error.to_string())? };
     let removed = main.run(&["worktree", "remove", folder.as_str()]).await;
-    if let (Ok(_), Some(all)) = (&removed, folder.parent()) {
-        main.remove_if_empty(&all).await;
+    if let (Ok(_), Some(all)) = (&removed, folder.parent())
+        && system.read_dir(&all).await.is_ok_and(|left| left.is_empty())
+    {
+        // Another process may have put a worktree into it.
+        let _ = system.remove(&all).await;
     }
     let left = match removed {
         Ok(_) if changes.trim().is_empty() => {
@@ -150,7 +172,7 @@ async fn commit(system: &dyn System, worktree: &SubagentWorktree) -> Result<Stri
 /// # Errors
 ///
 /// If there is a repository in the path of a submodule: its work would be lost with the worktree.
-async fn add(git: &Git<'_>) -> Result<(), String> {
+async fn add(git: &Git) -> Result<(), String> {
     let submodules = git.submodules().await?;
     for path in &submodules {
         if git.system.metadata(&git.cwd.join(path).join(".git")).await.is_ok() {
@@ -173,7 +195,7 @@ fn short(commit: &str) -> &str {
 
 /// Refuses a repository whose own configuration names filters: they are programs, and git runs them
 /// when files are checked out or added.
-async fn refuse_filters(git: &Git<'_>) -> Result<(), String> {
+async fn refuse_filters(git: &Git) -> Result<(), String> {
     let settings = git.run(&["config", "--list", "--includes", "--show-scope", "--name-only"]).await?;
     let of_repository = |line: &str| {
         let (scope, name) = line.split_once('\t')?;
@@ -226,12 +248,12 @@ struct Started {
 }
 
 /// Runs git in a directory.
-struct Git<'a> {
-    system: &'a dyn System,
+struct Git {
+    system: Arc<dyn System>,
     cwd: AbsPath,
 }
 
-impl Git<'_> {
+impl Git {
     async fn line(&self, args: &[&str]) -> Result<String, String> {
         Ok(self.run(args).await?.trim_end().to_owned())
     }
@@ -296,26 +318,12 @@ impl Git<'_> {
             inherit: INHERITED.map(str::to_owned).to_vec(),
             env: env.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             error_limit: GIT_OUTPUT_BYTES,
+            confinement: system::Confinement::Session,
+            apart_from: vec![self.cwd.clone()],
         };
         let Piped { output, process, .. } =
             self.system.spawn_piped(command).await.map_err(|error| error.to_string())?;
         Ok(Started { output, process })
-    }
-
-    /// Removes a folder unless something is in it. It stays if `rmdir` cannot be started.
-    async fn remove_if_empty(&self, folder: &AbsPath) {
-        let command = PipedCommand {
-            program: "rmdir".to_owned(),
-            args: vec!["--".to_owned(), folder.as_str().to_owned()],
-            cwd: self.cwd.clone(),
-            inherit: vec!["PATH".to_owned()],
-            env: Vec::new(),
-            error_limit: GIT_OUTPUT_BYTES,
-        };
-        if let Ok(Piped { mut process, .. }) = self.system.spawn_piped(command).await {
-            // It fails if another worktree is in the folder.
-            let _ = tokio::time::timeout(GIT_WAIT, process.wait()).await;
-        }
     }
 
     /// Whether the user has configured the author of commits.

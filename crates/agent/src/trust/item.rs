@@ -1,7 +1,7 @@
 //! The items that trust is given to.
 
 use super::{TrustRecord, files::Covered};
-use system::AbsPath;
+use system::{AbsPath, FileId};
 
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,13 +65,18 @@ impl TrustItem {
         format!("{}:{}#{}", self.kind.word(), self.source, self.name)
     }
 
-    fn hash(&self, covered: &Covered) -> String {
+    /// Returns a hash of everything that determines what the item does, and of the directory that it
+    /// is in: another one in its place does not inherit its trust.
+    fn hash(&self, covered: &Covered, folder: Option<FileId>) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
-        part(b"tiller trust item 1");
+        part(b"tiller trust item 2");
+        // Devices get other numbers when a machine starts.
+        let folder = folder.map(|id| format!("{} {}", id.inode, id.created.unwrap_or_default()));
+        part(folder.unwrap_or_default().as_bytes());
         part(self.id().as_bytes());
         part(self.parts.len().to_string().as_bytes());
         self.parts.iter().for_each(|text| part(text.as_bytes()));
@@ -135,6 +140,7 @@ impl CheckedItem {
     pub(super) fn of(
         item: TrustItem,
         covered: Result<Covered, String>,
+        folder: Option<FileId>,
         known: Result<&(TrustRecord, bool), &String>,
     ) -> Self {
         let covered = match covered {
@@ -143,7 +149,7 @@ impl CheckedItem {
                 return Self { item, files: Vec::new(), hash: None, state: TrustState::Unknown(why) };
             }
         };
-        let hash = item.hash(&covered);
+        let hash = item.hash(&covered, folder);
         let state = match known {
             Err(why) => TrustState::Unknown(why.clone()),
             Ok((record, whole)) => match record.items.get(&item.id()) {

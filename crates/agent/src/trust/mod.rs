@@ -2,7 +2,7 @@
 //! each of its hooks, the settings that loosen restrictions, each of its skills and commands.
 //!
 //! Trust is given to an item: its name together with a hash of everything that determines its
-//! effect. If one byte of that changes, the item is no longer trusted; the other items are
+//! effect, and of the directory that it is in. If one byte of that changes, the item is no longer trusted; the other items are
 //! unaffected. Code that is about to use an item must check its trust here, each time.
 
 mod directory_hash;
@@ -71,9 +71,10 @@ impl FolderTrust {
             }
             Err(why) => Err(why),
         };
+        let id = self.system.metadata(folder).await.ok().and_then(|found| found.id);
         let checked = items.into_iter().map(|item| async {
             let covered = files::of_item(self.system.as_ref(), folder, &item).await;
-            CheckedItem::of(item, covered, known.as_ref())
+            CheckedItem::of(item, covered, id, known.as_ref())
         });
         futures::future::join_all(checked).await
     }

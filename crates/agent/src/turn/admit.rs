@@ -249,7 +249,7 @@ impl Turn<'_> {
     pub(super) async fn ask_hooks(&self, mut content: Vec<Content>) -> (Vec<Content>, Option<Reply>) {
         let about = || json!({ "prompt": words(&content) });
         let hooks = self.session.reload_settings().await.hooks.clone();
-        let said = hooks.run(HookEvent::Prompt, self.session.cwd(), None, about, self.cancel).await;
+        let said = hooks.run(HookEvent::Prompt, &self.session.programs(), None, about, self.cancel).await;
         let note = |text| Content::Resource {
             uri: HOOK_NOTE.to_owned(),
             mime_type: Some("text/plain".to_owned()),

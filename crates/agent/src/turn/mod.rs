@@ -201,7 +201,7 @@ impl Turn<'_> {
     async fn run_stop_hooks(&self, stop: StopReason) {
         let about = || json!({ "stop_reason": stop.id() });
         let hooks = self.session.settings().hooks.clone();
-        let said = hooks.run(HookEvent::Stop, self.session.cwd(), None, about, self.cancel).await;
+        let said = hooks.run(HookEvent::Stop, &self.session.programs(), None, about, self.cancel).await;
         for title in said.notes.into_iter().chain(said.denial) {
             self.session.notify(SessionEvent::Notice { severity: Severity::Info, title, description: None });
         }

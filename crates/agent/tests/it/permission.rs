@@ -27,7 +27,7 @@ async fn an_approved_edit_is_shown_before_and_written_after_the_question() {
     let request = &stage.client.requests()[0];
     let [ToolContent::Diff(diff)] = request.content.as_slice() else { panic!("{request:?}") };
     assert_eq!((diff.old_text.as_deref(), diff.new_text.as_deref()), (Some("one\ntwo\n"), Some("1\ntwo\n")));
-    assert_eq!(request.grant_label, "file_edit in /w in this session");
+    assert_eq!(request.grant_label, "writing in /w in this session");
 }
 
 #[tokio::test]
@@ -237,7 +237,14 @@ async fn a_request_names_what_would_allow_it() {
             &[],
             true,
         ),
-        (PermissionMode::Argus, "bash", json!({ "command": "echo hi > b.txt" }), &[], &[], true),
+        (
+            PermissionMode::Argus,
+            "bash",
+            json!({ "command": "echo hi > b.txt" }),
+            &["bash(echo hi > b.txt)"],
+            &[],
+            true,
+        ),
         (
             PermissionMode::Argus,
             "file_edit",
@@ -256,14 +263,7 @@ async fn a_request_names_what_would_allow_it() {
             &["/srv/x"],
             true,
         ),
-        (
-            PermissionMode::Guardian,
-            "file_write",
-            json!({ "path": ".bashrc", "content": "" }),
-            &[],
-            &[],
-            false,
-        ),
+        (PermissionMode::Guardian, "file_write", json!({ "path": ".envrc", "content": "" }), &[], &[], false),
     ] {
         let script = vec![Reply::calls(&[(tool, arguments.clone())]), Reply::text("Done.")];
         let answers = vec![Some(PermissionOutcome::RejectOnce)];

@@ -2,7 +2,7 @@
 
 use super::{Client, child_process::ChildProcess};
 use crate::{
-    config::{ServerConfig, ServerTransport, without_query},
+    config::{Origin, ServerConfig, ServerTransport, without_query},
     connect_error::ConnectError,
     error_text,
     http::HttpTransport,
@@ -17,7 +17,7 @@ use crate::{
     server_requests::{RunningCalls, ServerRequests},
     stdio::{Fault, StdioTransport},
 };
-use agent::Redactor;
+use agent::{ProjectPrograms, Redactor};
 use rmcp::{
     RoleClient, ServiceExt as _,
     model::{
@@ -27,7 +27,7 @@ use rmcp::{
     service::RunningService,
 };
 use std::sync::Arc;
-use system::{AbsPath, PipedCommand};
+use system::{AbsPath, Confinement, PipedCommand, System};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -48,10 +48,12 @@ impl Client {
     pub async fn connect(
         server: &ServerConfig,
         options: &McpOptions,
-        cwd: &AbsPath,
+        programs: &ProjectPrograms,
         changed: Arc<Notify>,
     ) -> Result<Self, ConnectError> {
-        let resolved = reference::resolve(server, options.stores.values.as_ref()).await;
+        let cwd = programs.cwd();
+        let placed = server.in_directory(cwd.as_str());
+        let resolved = reference::resolve(&placed, options.stores.values.as_ref()).await;
         let resolved = resolved.map_err(ConnectError::Permanent)?;
         options.redactor.learn(resolved.secrets);
         let fault = Fault::default();
@@ -75,12 +77,21 @@ impl Client {
                 if let Some(why) = &options.no_programs {
                     return Err(ConnectError::Permanent(why.clone()));
                 }
-                let inherit = INHERITED.map(str::to_owned).to_vec();
-                let (program, cwd) = (command, cwd.clone());
                 // The last value of a name wins, so a description cannot override these variables.
                 let env = env.into_iter().chain(options.variables.clone()).collect();
-                let command = PipedCommand { program, args, cwd, inherit, env, error_limit: ERROR_BYTES };
-                let piped = options.system.spawn_piped(command).await;
+                let inherit = INHERITED.map(str::to_owned).to_vec();
+                let (place, system) = place(server, options, programs).await?;
+                let command = PipedCommand {
+                    program: command,
+                    args,
+                    cwd: place,
+                    inherit,
+                    env,
+                    error_limit: ERROR_BYTES,
+                    confinement: Confinement::Session,
+                    apart_from: vec![cwd.clone()],
+                };
+                let piped = system.spawn_piped(command).await;
                 let piped = piped.map_err(|error| ConnectError::Permanent(error.to_string()))?;
                 child.set(piped.process).await;
                 let lines = StdioTransport::new(piped.input, piped.output, Arc::clone(&fault));
@@ -185,6 +196,25 @@ impl Client {
         });
         Ok(client)
     }
+}
+
+/// Returns the directory in which a server's program starts, and the system that starts it. A
+/// project's server runs in the project and in its sandbox, with the network: it was trusted to run,
+/// and gets no more of this machine than commands do. Another one runs in a directory of its own,
+/// where nothing of the project decides what it is.
+async fn place(
+    server: &ServerConfig,
+    options: &McpOptions,
+    programs: &ProjectPrograms,
+) -> Result<(AbsPath, Arc<dyn System>), ConnectError> {
+    if server.in_project || matches!(server.origin, Origin::Project(_)) {
+        let system = programs.clone().with_network().on(Arc::clone(&options.system)).await;
+        return Ok((programs.cwd().clone(), system));
+    }
+    let own = options.directory.join(&server.name);
+    let made = options.system.create_own_directory(&own).await;
+    made.map_err(|error| ConnectError::Permanent(format!("its directory cannot be made: {error}")))?;
+    Ok((own, Arc::clone(&options.system)))
 }
 
 fn capabilities(offered: &[Offered]) -> ClientCapabilities {

@@ -227,6 +227,10 @@ impl Drop for FakeProcess {
 
 #[async_trait]
 impl System for FakeMachine {
+    async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {
+        self.files.create_dir_all(path).await
+    }
+
     async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
         self.files.read(path).await
     }

@@ -141,6 +141,7 @@ async fn f106_a_clients_server_is_offered_what_the_users_settings_give_its_name(
     };
     let servers = vec![server("s"), server("other")];
     let source = provider.open(&SessionScope {
+        programs: agent::ProjectPrograms::unconfined(AbsPath::new("/w").unwrap()),
         id: SessionId::fresh(),
         cwd: AbsPath::new("/w").unwrap(),
         servers,

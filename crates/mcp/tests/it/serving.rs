@@ -296,7 +296,11 @@ async fn a_gateway_never_serves_itself() {
         json!({ "mcpServers": { "other": { "command": "other" }, "mirror": { "command": "mirror" } } });
     let servers = mcp::parse(&file.to_string(), &Origin::User).unwrap();
     let servers = servers.into_iter().map(|(_, server)| server.unwrap()).collect();
-    let upstreams = Upstreams::start(servers, &options(&machine), &AbsPath::new("/w").unwrap());
+    let upstreams = Upstreams::start(
+        servers,
+        &options(&machine),
+        &agent::ProjectPrograms::unconfined(AbsPath::new("/w").unwrap()),
+    );
     let tools = upstreams.tools().await;
     let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
     assert_eq!(names, ["other__look"]);

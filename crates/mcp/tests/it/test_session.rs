@@ -78,6 +78,7 @@ pub(crate) fn options(machine: &Arc<FakeMachine>) -> Arc<McpOptions> {
         stores: ServerStores { values: known.clone(), grants: known.clone(), pins: known.clone() },
         redactor: Redactor::default(),
         http: Arc::new(|_| Err("there is no network".to_owned())),
+        directory: AbsPath::new("/data/servers").unwrap(),
         files: ServerFiles {
             user: AbsPath::new("/home/mcp.json").unwrap(),
             trust: FolderTrust::new(machine.clone(), known),

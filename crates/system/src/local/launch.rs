@@ -47,26 +47,58 @@ impl LocalSystem {
         command: &Command,
         external: bool,
     ) -> Result<Option<Launch>, SystemError> {
-        let request = LaunchRequest {
-            sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
-            joins: false,
-            processes: false,
-            confirm: external,
-            timed: !external && start::is_timed(),
-            command: self.launch_command(command, external),
-        };
-        let (Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox)) = &command.confinement else {
-            return Ok((self.supervises() || external).then_some(Launch {
-                request,
-                room: None,
-                controls: Arc::default(),
-            }));
-        };
+        let launch = self.launch_command(command, external);
+        match &command.confinement {
+            Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox) => {
+                self.confined(launch, &command.env, sandbox, external).await.map(Some)
+            }
+            Confinement::Session | Confinement::Lifted => Ok(self.supervised(launch, external)),
+        }
+    }
+
+    /// As [`Self::prepare`], for a program with piped streams.
+    pub(super) async fn prepare_piped(&self, command: &PipedCommand) -> Result<Option<Launch>, SystemError> {
+        let launch = LaunchCommand::of_piped(command);
+        match &command.confinement {
+            Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox) => {
+                self.confined(launch, &command.env, sandbox, false).await.map(Some)
+            }
+            Confinement::Session | Confinement::Lifted => Ok(self.supervised(launch, false)),
+        }
+    }
+
+    /// Creates the request for a command that is supervised, but not confined; `None` without a
+    /// launcher.
+    pub(super) fn supervised(&self, command: LaunchCommand, external: bool) -> Option<Launch> {
+        let has_launcher = cfg!(target_os = "linux") && !self.options.launcher.is_empty();
+        let sandbox = Sandbox { level: SandboxLevel::Off, ..Sandbox::default() };
+        (has_launcher || external).then(|| Launch {
+            request: LaunchRequest {
+                sandbox,
+                joins: false,
+                processes: false,
+                confirm: external,
+                timed: !external && start::is_timed(),
+                command,
+            },
+            room: None,
+            controls: Arc::default(),
+        })
+    }
+
+    /// Creates the request for a confined command with these variables of its own.
+    async fn confined(
+        &self,
+        command: LaunchCommand,
+        env: &[(String, String)],
+        sandbox: &Sandbox,
+        external: bool,
+    ) -> Result<Launch, SystemError> {
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
         let (mut sandbox, survey, rooms) = (sandbox.clone(), self.survey.clone(), self.rooms.clone());
         let (controls, secrets) = (Arc::clone(&self.controls), Arc::clone(&self.secrets));
-        if let Some(path) = start::own_path(&command.env).or_else(|| std::env::var_os("PATH")) {
+        if let Some(path) = start::own_path(env).or_else(|| std::env::var_os("PATH")) {
             sandbox.view.add_program_directories(&path);
         }
         let launcher = self.options.launcher.clone();
@@ -84,15 +116,22 @@ impl LocalSystem {
             Ok((sandbox, Some(room)))
         })
         .await?;
-        let mut request = LaunchRequest { joins: room.is_some(), processes: support.processes, ..request };
+        let mut command = command;
         if let Some(temp) =
             sandbox.view.temp.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)
         {
             // Paths that a command prints are valid outside of the room too.
-            request.command.env.push(("TMPDIR".to_owned(), temp.to_string()));
+            command.env.push(("TMPDIR".to_owned(), temp.to_string()));
         }
-        request.sandbox = sandbox;
-        Ok(Some(Launch { request, room, controls: Arc::clone(&self.controls) }))
+        let request = LaunchRequest {
+            sandbox,
+            joins: room.is_some(),
+            processes: support.processes,
+            confirm: external,
+            timed: !external && start::is_timed(),
+            command,
+        };
+        Ok(Launch { request, room, controls: Arc::clone(&self.controls) })
     }
 
     /// Returns the command as the launcher runs it. With `external`, the request carries the
@@ -113,33 +152,22 @@ impl LocalSystem {
         }
     }
 
-    /// Returns whether there is a launcher, which supervises what it starts.
-    fn supervises(&self) -> bool {
-        cfg!(target_os = "linux") && !self.options.launcher.is_empty()
-    }
-
-    /// Creates the request for a program with piped streams: supervised, but not confined.
-    pub(super) fn supervised(&self, command: &PipedCommand) -> Option<Launch> {
-        let request = || LaunchRequest {
-            sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
-            joins: false,
-            processes: false,
-            confirm: false,
-            timed: start::is_timed(),
-            command: LaunchCommand {
-                words: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
-                cwd: command.cwd.clone(),
-                env: command.env.clone(),
-                hidden_variables: None,
-                input: None,
-                piped: true,
-            },
-        };
-        self.supervises().then(|| Launch { request: request(), room: None, controls: Arc::default() })
-    }
-
     async fn support(&self) -> SandboxSupport {
         crate::System::sandbox_support(self).await
+    }
+}
+
+impl LaunchCommand {
+    /// Returns a program with piped streams as the launcher runs it.
+    pub(super) fn of_piped(command: &PipedCommand) -> Self {
+        Self {
+            words: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
+            cwd: command.cwd.clone(),
+            env: command.env.clone(),
+            hidden_variables: None,
+            input: None,
+            piped: true,
+        }
     }
 }
 

@@ -192,6 +192,8 @@ impl Query {
                 .map(|(a, b)| (a.to_owned(), b.to_owned()))
                 .to_vec(),
             error_limit: 0,
+            confinement: crate::Confinement::Lifted,
+            apart_from: Vec::new(),
         };
         let piped = start(command).await?;
         // Dropped at the end of this function: a shell that is still running is killed.
@@ -350,6 +352,8 @@ mod tests {
             inherit: vec!["PATH".to_owned()],
             env: Vec::new(),
             error_limit: 1024,
+            confinement: crate::Confinement::Lifted,
+            apart_from: Vec::new(),
         };
         let mut server = system.spawn_piped(server).await.unwrap();
         let mut output = String::new();

@@ -135,7 +135,7 @@ impl LocalSystem {
 
     /// Starts a program with piped streams, with exactly the variables of the command.
     async fn start_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
-        let launch = self.supervised(&command);
+        let launch = self.supervised(sandbox::LaunchCommand::of_piped(&command), false);
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
         processes::spawn_piped(command, launch, watchdog, options).await
     }
@@ -311,7 +311,12 @@ impl System for LocalSystem {
 
     async fn spawn_piped(&self, mut command: PipedCommand) -> Result<Piped, SystemError> {
         self.complete_environment(&mut command.env).await;
-        self.start_piped(command).await
+        if !command.apart_from.is_empty() {
+            programs::search_apart(&mut command);
+        }
+        let launch = self.prepare_piped(&command).await?;
+        let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
+        processes::spawn_piped(command, launch, watchdog, options).await
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {

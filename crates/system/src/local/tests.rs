@@ -428,6 +428,8 @@ async fn a_piped_program_inherits_only_named_variables_and_ends_with_its_owner()
         inherit: ["PATH", "HOME"].map(str::to_owned).to_vec(),
         env: vec![("OWN".to_owned(), "mine".to_owned())],
         error_limit: 1024,
+        confinement: crate::Confinement::Lifted,
+        apart_from: Vec::new(),
     };
     assert!(!format!("{command:?}").contains("mine"));
     let mut piped = LocalSystem::new().spawn_piped(command).await.unwrap();

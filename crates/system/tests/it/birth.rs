@@ -63,7 +63,16 @@ async fn what_is_killed() {
         "server" => {
             let (program, args) = ("sh".to_owned(), vec!["-c".to_owned(), line]);
             let (inherit, env) = (vec!["PATH".to_owned()], Vec::new());
-            let server = PipedCommand { program, args, cwd: root, inherit, env, error_limit: 1 << 10 };
+            let server = PipedCommand {
+                program,
+                args,
+                cwd: root,
+                inherit,
+                env,
+                error_limit: 1 << 10,
+                confinement: Confinement::Lifted,
+                apart_from: Vec::new(),
+            };
             Box::new(system.spawn_piped(server).await.unwrap())
         }
         kind => {

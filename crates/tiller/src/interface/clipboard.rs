@@ -168,6 +168,8 @@ fn command(cwd: &AbsPath, words: &[&str]) -> PipedCommand {
         inherit: INHERITED.map(str::to_owned).to_vec(),
         env: Vec::new(),
         error_limit: limits::CLIPBOARD_ERROR_BYTES,
+        confinement: system::Confinement::Lifted,
+        apart_from: Vec::new(),
     }
 }
 

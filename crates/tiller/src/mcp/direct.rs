@@ -141,7 +141,8 @@ impl DirectServers {
         if let Some(client) = own.get(&server.fingerprint()) {
             return Ok((client.clone(), None));
         }
-        let client = Client::connect(server, &self.options, &self.outside.cwd, Arc::default());
+        let programs = self.outside.programs();
+        let client = Client::connect(server, &self.options, &programs, Arc::default());
         let client = Arc::new(client.await.map_err(|error| named(error.to_string()))?);
         own.insert(server.fingerprint(), client.clone());
         Ok((client, None))

@@ -22,6 +22,7 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
         },
         redactor: environment.redactor().clone(),
         http: Arc::new(move |url| clients.client(url)),
+        directory: directories.data.join("servers"),
         files: ServerFiles {
             user: directories.config.join("mcp.json"),
             trust: trust::directory_trust(directories),

@@ -47,9 +47,14 @@ impl CommandContext<'_> {
     }
 
     async fn connect(&self, server: &ServerConfig) -> Result<Client> {
-        Client::connect(server, &self.servers, self.cwd, Default::default())
-            .await
-            .map_err(|error| anyhow::anyhow!("MCP server '{}': {error}", server.name))
+        Client::connect(
+            server,
+            &self.servers,
+            &crate::wiring::outside(self.options, self.cwd, false).programs(),
+            Default::default(),
+        )
+        .await
+        .map_err(|error| anyhow::anyhow!("MCP server '{}': {error}", server.name))
     }
 
     async fn one(&self, name: &str) -> Result<(ServerConfig, Client)> {

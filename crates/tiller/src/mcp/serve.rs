@@ -58,11 +58,12 @@ pub(super) async fn run(context: &CommandContext<'_>, serve: Serve) -> Result<Ex
     let mut options = McpOptions::clone(&context.servers);
     options.variables.push((MARK.to_owned(), "1".to_owned()));
     let redactor = options.redactor.clone();
+    let outside = wiring::outside(context.options, context.cwd, true);
     let gateway = Arc::new(GatewayState {
-        upstreams: Upstreams::start(servers, &Arc::new(options), context.cwd),
+        upstreams: Upstreams::start(servers, &Arc::new(options), &outside.programs()),
         functions,
         // The user approved what the command line names; what the settings deny stays denied.
-        outside: wiring::outside(context.options, context.cwd, true),
+        outside,
         write: serve.write.allows(),
     });
     signals::end_in_order();

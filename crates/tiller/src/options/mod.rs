@@ -202,6 +202,7 @@ pub(crate) struct HookOptions {
     pub(crate) command: Vec<String>,
     pub(crate) tools: Vec<String>,
     pub(crate) timeout: Duration,
+    pub(crate) confined: bool,
     /// The project's description of this hook, if it comes from the project's file.
     pub(crate) project_hook: Option<ProjectHook>,
 }
@@ -218,7 +219,14 @@ pub(crate) struct ProjectHook {
 impl Default for HookOptions {
     fn default() -> Self {
         let timeout = HOOK_TIMEOUT;
-        Self { event: None, command: Vec::new(), tools: Vec::new(), timeout, project_hook: None }
+        Self {
+            event: None,
+            command: Vec::new(),
+            tools: Vec::new(),
+            timeout,
+            confined: true,
+            project_hook: None,
+        }
     }
 }
 

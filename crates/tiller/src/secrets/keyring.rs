@@ -148,6 +148,8 @@ impl Keyring {
                 inherit: INHERITED.map(str::to_owned).to_vec(),
                 env: Vec::new(),
                 error_limit: limits::KEYRING_OUTPUT_BYTES,
+                confinement: system::Confinement::Lifted,
+                apart_from: Vec::new(),
             };
             let piped =
                 self.system.spawn_piped(command).await.map_err(|error| match error.is_not_found() {

@@ -94,6 +94,7 @@ fn hooks(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> 
             command: hook.command.clone(),
             tools: hook.tools.clone(),
             timeout: hook.timeout,
+            is_confined: hook.confined,
             origin: brought(hook),
         })
     };

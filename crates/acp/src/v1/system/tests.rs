@@ -597,6 +597,8 @@ async fn piped_programs_run_beside_the_files() {
         inherit: Vec::new(),
         env: Vec::new(),
         error_limit: 100,
+        confinement: Confinement::Lifted,
+        apart_from: Vec::new(),
     };
     let started = |stage: &Stage| {
         let calls = stage.disk.calls();

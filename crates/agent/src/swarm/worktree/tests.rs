@@ -3,17 +3,17 @@
 #![expect(clippy::disallowed_methods, reason = "directories of the tests' own, in which a real git runs")]
 
 use super::*;
-use system::LocalSystem;
+use system::{Confinement, LocalSystem};
 
 /// A repository with one commit, in a directory of its own that is removed in the end.
 struct Repository {
-    system: LocalSystem,
+    system: Arc<dyn System>,
     folder: AbsPath,
 }
 
 impl Repository {
     async fn new() -> Self {
-        let system = LocalSystem::new();
+        let system: Arc<dyn System> = Arc::new(LocalSystem::new());
         let name = format!("tiller-worktree-{}", uuid::Uuid::now_v7());
         let temp = std::env::temp_dir().join(name).join("project");
         let folder = AbsPath::new(temp.to_str().unwrap()).unwrap();
@@ -27,7 +27,7 @@ impl Repository {
     }
 
     async fn git(&self, args: &[&str]) -> String {
-        Git { system: &self.system, cwd: self.folder.clone() }.run(args).await.unwrap()
+        Git { system: self.system.clone(), cwd: self.folder.clone() }.run(args).await.unwrap()
     }
 
     /// Runs git as a user would, with what the repository names; returns whether it succeeded.
@@ -39,6 +39,8 @@ impl Repository {
             inherit: INHERITED.map(str::to_owned).to_vec(),
             env: Vec::new(),
             error_limit: GIT_OUTPUT_BYTES,
+            confinement: Confinement::Lifted,
+            apart_from: Vec::new(),
         };
         let mut git = self.system.spawn_piped(command).await.unwrap();
         drop((git.input, git.output));
@@ -51,7 +53,11 @@ impl Repository {
     }
 
     async fn create(&self, known: Option<&SubagentWorktree>) -> Result<SubagentWorktree, String> {
-        create(&self.system, &self.folder, &"0199f0c4-1234".into(), "worker", known).await
+        create(&self.system, &self.programs(), &"0199f0c4-1234".into(), "worker", known).await
+    }
+
+    fn programs(&self) -> ProjectPrograms {
+        ProjectPrograms::unconfined(self.folder.clone())
     }
 
     async fn exists(&self, path: &AbsPath) -> bool {
@@ -75,7 +81,7 @@ async fn work_in_a_worktree_comes_back_as_a_branch_and_the_project_is_untouched(
     let system = &repository.system;
     system.write(&worktree.folder.join("a.txt"), b"one\ntwo\n").await.unwrap();
     system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
-    let text = hand_back(system, &worktree).await;
+    let text = hand_back(system, &repository.programs(), &worktree).await;
     assert!(text.contains("Its changes are on branch tiller/worker-f0c41234"), "{text}");
     assert!(text.contains("a.txt") && text.contains("new.txt"), "{text}");
     assert!(!repository.exists(&worktree.folder).await, "the worktree is removed");
@@ -90,7 +96,7 @@ async fn a_resumed_agent_has_its_worktree_again() {
     let repository = Repository::new().await;
     let worktree = repository.create(None).await.unwrap();
     repository.system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
-    hand_back(&repository.system, &worktree).await;
+    hand_back(&repository.system, &repository.programs(), &worktree).await;
     assert_eq!(repository.create(Some(&worktree)).await.as_ref(), Ok(&worktree));
     assert!(repository.exists(&worktree.folder.join("new.txt")).await);
 }
@@ -99,7 +105,10 @@ async fn a_resumed_agent_has_its_worktree_again() {
 async fn a_worktree_without_changes_leaves_nothing_behind() {
     let repository = Repository::new().await;
     let worktree = repository.create(None).await.unwrap();
-    assert_eq!(hand_back(&repository.system, &worktree).await, "It changed no file in its worktree.");
+    assert_eq!(
+        hand_back(&repository.system, &repository.programs(), &worktree).await,
+        "It changed no file in its worktree."
+    );
     assert_eq!(repository.git(&["branch", "--list", "tiller/*"]).await, "");
     assert!(!repository.exists(&worktree.folder.parent().unwrap()).await, "nor an empty folder");
     assert_eq!(repository.create(Some(&worktree)).await.as_ref(), Ok(&worktree), "it can go on");
@@ -110,12 +119,13 @@ async fn the_folder_of_worktrees_goes_with_the_last() {
     let repository = Repository::new().await;
     let first = repository.create(None).await.unwrap();
     let system = &repository.system;
-    let second = create(system, &repository.folder, &"0199f0c4-5678".into(), "other", None).await.unwrap();
+    let second =
+        create(system, &repository.programs(), &"0199f0c4-5678".into(), "other", None).await.unwrap();
     let all = first.folder.parent().unwrap();
     system.write(&second.folder.join("new.txt"), b"new\n").await.unwrap();
-    hand_back(system, &first).await;
+    hand_back(system, &repository.programs(), &first).await;
     assert!(repository.exists(&second.folder.join("new.txt")).await, "one is left in it");
-    hand_back(system, &second).await;
+    hand_back(system, &repository.programs(), &second).await;
     assert!(!repository.exists(&all).await);
 }
 
@@ -136,7 +146,7 @@ async fn a_repository_runs_no_program_when_a_worktree_is_made() {
     repository.git(&["config", "core.fsmonitor", &format!("touch '{ran}'")]).await;
     let worktree = repository.create(None).await.unwrap();
     repository.system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
-    hand_back(&repository.system, &worktree).await;
+    hand_back(&repository.system, &repository.programs(), &worktree).await;
     assert!(!repository.exists(&ran).await);
     repository.git(&["config", "extensions.worktreeConfig", "true"]).await;
     for place in ["--worktree", "--local"] {
@@ -195,7 +205,7 @@ async fn every_transport_is_refused() {
     let repository = Repository::new().await;
     let ran = repository.folder.join("ran");
     repository.git(&["config", "protocol.allow", "always"]).await;
-    let git = Git { system: &repository.system, cwd: repository.folder.clone() };
+    let git = Git { system: repository.system.clone(), cwd: repository.folder.clone() };
     let of_program = format!("ext::sh -c touch% {ran}");
     for url in
         [of_program.as_str(), ".", "https://localhost:1/x", "ssh://localhost:1/x", "git://localhost:1/x"]
@@ -218,7 +228,7 @@ async fn submodules_are_not_checked_out() {
     assert!(repository.exists(&worktree.folder.join("a.txt")).await);
     assert!(!repository.exists(&worktree.folder.join("module/a.txt")).await, "the submodule is empty");
     repository.system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
-    let text = hand_back(&repository.system, &worktree).await;
+    let text = hand_back(&repository.system, &repository.programs(), &worktree).await;
     assert!(text.contains("new.txt"), "{text}");
 }
 
@@ -235,15 +245,15 @@ async fn the_filters_of_a_repository_in_the_path_of_a_submodule_do_not_run() {
     let (path, ran) = (worktree.folder.join("module"), repository.folder.join("ran"));
     let clone = ["clone", "--quiet", module.folder.as_str(), path.as_str()];
     assert!(repository.plain_git(&clone).await);
-    let inside = Git { system: &repository.system, cwd: path.clone() };
+    let inside = Git { system: repository.system.clone(), cwd: path.clone() };
     inside.run(&["config", "filter.x.clean", &format!("touch '{ran}'; cat")]).await.unwrap();
     repository.system.write(&path.join("a.txt"), b"ONE\n").await.unwrap();
-    let text = hand_back(&repository.system, &worktree).await;
+    let text = hand_back(&repository.system, &repository.programs(), &worktree).await;
     assert!(text.contains("the submodule module holds a repository"), "{text}");
     assert!(!repository.exists(&ran).await, "no filter ran");
     assert!(repository.exists(&worktree.folder).await, "its work is still there");
     // The command that is left out does run it.
-    let plain = Git { system: &repository.system, cwd: worktree.folder.clone() };
+    let plain = Git { system: repository.system.clone(), cwd: worktree.folder.clone() };
     plain.run(&["add", "--all"]).await.unwrap();
     assert!(repository.exists(&ran).await);
 }
@@ -256,7 +266,7 @@ async fn a_worktree_that_git_does_not_remove_stays_and_the_branch_has_its_work()
     let clone = ["clone", "--quiet", repository.folder.as_str(), nested.as_str()];
     assert!(repository.plain_git(&clone).await);
     repository.system.write(&worktree.folder.join("new.txt"), b"new\n").await.unwrap();
-    let text = hand_back(&repository.system, &worktree).await;
+    let text = hand_back(&repository.system, &repository.programs(), &worktree).await;
     assert!(text.contains("Its changes are on branch") && text.contains("new.txt"), "{text}");
     assert!(text.contains(&format!("Its worktree {} stays", worktree.folder)), "{text}");
     assert!(repository.exists(&nested.join("a.txt")).await);
@@ -266,6 +276,9 @@ async fn a_worktree_that_git_does_not_remove_stays_and_the_branch_has_its_work()
 async fn without_a_repository_or_a_commit_the_reason_is_clear() {
     let repository = Repository::new().await;
     let outside = repository.folder.parent().unwrap();
-    let error = create(&repository.system, &outside, &"s".into(), "a", None).await.unwrap_err();
+    let error =
+        create(&repository.system, &ProjectPrograms::unconfined(outside.clone()), &"s".into(), "a", None)
+            .await
+            .unwrap_err();
     assert!(error.contains("needs a git repository"), "{error}");
 }

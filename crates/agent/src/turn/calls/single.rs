@@ -229,7 +229,7 @@ impl Calls<'_> {
         let about = || candidate.about();
         let tool = Some(candidate.name());
         let hooks = self.session.settings().hooks.clone();
-        let said = hooks.run(HookEvent::BeforeTool, self.session.cwd(), tool, about, cancel).await;
+        let said = hooks.run(HookEvent::BeforeTool, &self.session.programs(), tool, about, cancel).await;
         candidate.add_notes(said.notes);
         match said.denial {
             None => ruling,
@@ -254,7 +254,7 @@ impl Calls<'_> {
         };
         let tool = Some(candidate.name());
         let hooks = self.session.reload_settings().await.hooks.clone();
-        let said = hooks.run(HookEvent::AfterTool, self.session.cwd(), tool, about, cancel).await;
+        let said = hooks.run(HookEvent::AfterTool, &self.session.programs(), tool, about, cancel).await;
         output.result.is_error |= said.denial.is_some();
         candidate.add_notes(said.notes.into_iter().chain(said.denial));
         Ok(output)

@@ -297,6 +297,12 @@ const OWN: &[About] = &[
         text: "The tools whose calls trigger it.",
     },
     About {
+        name: "hooks.NAME.confined",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(true),
+        text: "Whether it runs in the sandbox of commands.",
+    },
+    About {
         name: "hooks.NAME.timeout",
         takes: Takes::Seconds { most: Some(HOOK_TIMEOUT_MAX) },
         default: DefaultValue::Described("10"),

@@ -312,6 +312,11 @@ const OWN: &[Key] = &[
         set: |o, name, v| Ok(o.hook(name).tools = checked(v.texts()?, check_tool_pattern)?),
     },
     Key {
+        name: "hooks.NAME.confined",
+        in_project: InProject::Never("a hook of a project runs in the sandbox"),
+        set: |o, name, v| Ok(o.hook(name).confined = v.flag()?),
+    },
+    Key {
         name: "hooks.NAME.timeout",
         in_project: InProject::WhenTrusted(HOOKS),
         set: |o, name, v| {

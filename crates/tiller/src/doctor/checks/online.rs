@@ -60,6 +60,8 @@ async fn initialize(subject: &Subject<'_>, program: String) -> Result<(), String
         inherit: subject.environment.names(),
         env: Vec::new(),
         error_limit: 4096,
+        confinement: system::Confinement::Lifted,
+        apart_from: Vec::new(),
     };
     let problem = |error: &dyn std::fmt::Display| format!("`tiller acp` did not start: {error}");
     let piped = LocalSystem::new().spawn_piped(command).await.map_err(|error| problem(&error))?;
