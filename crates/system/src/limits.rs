@@ -128,15 +128,6 @@ pub(crate) const XATTR_BYTES: usize = 64 << 10;
 /// continues in the background after that.
 pub(crate) const SWEEP_WAIT: Duration = Duration::from_secs(1);
 
-/// How many entries of a project are searched for new git directories after a confined command has
-/// ended.
-#[cfg(target_os = "linux")]
-pub(crate) const GIT_CLEANUP_ENTRIES: usize = 300_000;
-
-/// How many entries of a git directory's references and their logs are searched for links.
-#[cfg(target_os = "linux")]
-pub(crate) const GIT_LINK_ENTRIES: usize = 20_000;
-
 /// How long the temporary files of a session are kept after their last change.
 pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The age after which what commands changed in the home directory is removed.
@@ -149,6 +140,11 @@ pub(crate) const TEMP_SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// tried for the new name of each.
 #[cfg(target_os = "linux")]
 pub(crate) const FORBIDDEN_RENAMES: usize = 8;
+
+/// Maximum number of directories that are watched for a sandbox. It is a quarter of the user's limit
+/// where that is less.
+#[cfg(target_os = "linux")]
+pub(crate) const WATCHED_DIRECTORIES: usize = 32_768;
 
 /// The number of sandboxes for which directory contents are cached.
 pub(crate) const SANDBOX_SURVEYS: usize = 8;

@@ -6,7 +6,7 @@
 
 use super::{
     files::expect_regular,
-    sandbox::{self, TooMany},
+    index::{self, TooMany},
 };
 use crate::{AbsPath, Pins, SystemError};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
@@ -83,7 +83,7 @@ impl Pinned {
         if links < 2 {
             return Ok(());
         }
-        let secrets = self.secrets.get_or_init(|| sandbox::secret_files(&self.pins.secrets));
+        let secrets = self.secrets.get_or_init(|| index::secret_files(&self.pins.secrets));
         match secrets {
             Err(TooMany) => Err(SystemError::Unchecked(path.clone())),
             Ok(secrets) if secrets.contains(&id) => Err(SystemError::Blocked(path.clone())),

@@ -118,6 +118,16 @@ impl ExternalLaunch for PreparedLaunch {
     }
 }
 
+/// The connection, which ends what the launcher started, is closed before.
+impl Drop for PreparedLaunch {
+    fn drop(&mut self) {
+        self.connection = None;
+        for line in self.launch.aftermath.iter().flat_map(|aftermath| aftermath.run()) {
+            tracing::warn!("{line}");
+        }
+    }
+}
+
 /// Returns whether the peer of a connection runs as this user and is the launcher's program.
 fn is_launcher(program: &str, peer: &UCred) -> bool {
     let Some(pid) = peer.pid().filter(|pid| *pid > 0) else { return false };

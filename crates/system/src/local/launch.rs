@@ -1,19 +1,21 @@
-//! Preparation before the launcher starts a command: finds secret and guarded files, and creates
-//! the session's private temporary directory.
+//! Preparation before the launcher starts a command, and what is done after it: finds secret and
+//! guarded files, creates the session's private temporary directory, and disables what was left.
 
 use super::entry::EntryHandle;
 use super::{
     LocalSystem,
     blocking::blocking,
     controls::Controls,
+    index::{Found, GitDirectories, Index, Indexes, TooMany},
     private_directory,
-    sandbox::{self, LaunchCommand, LaunchRequest, RoomRequest, Survey, SurveyResult, TooMany},
+    sandbox::{self, LaunchCommand, LaunchRequest, RoomRequest},
     start::{self, Launch},
 };
 use crate::limits::{CACHES_AGE, SECRET_FILE_BYTES, SECRET_FILES, TEMP_AGE, TEMP_SWEEP_INTERVAL};
 use crate::veil::secret_values;
 use crate::{
-    AbsPath, Command, Confinement, PipedCommand, Sandbox, SandboxLevel, SandboxSupport, SystemError, View,
+    AbsPath, Command, Confinement, LinkedFile, PipedCommand, Sandbox, SandboxLevel, SandboxSupport,
+    SystemError,
 };
 use rustix::fs::OFlags;
 use std::collections::HashSet;
@@ -82,7 +84,7 @@ impl LocalSystem {
                 command,
             },
             room: None,
-            controls: Arc::default(),
+            aftermath: None,
         })
     }
 
@@ -96,24 +98,29 @@ impl LocalSystem {
     ) -> Result<Launch, SystemError> {
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
-        let (mut sandbox, survey, rooms) = (sandbox.clone(), self.survey.clone(), self.rooms.clone());
+        let (mut sandbox, indexes, rooms) = (sandbox.clone(), self.indexes.clone(), self.rooms.clone());
         let (controls, secrets) = (Arc::clone(&self.controls), Arc::clone(&self.secrets));
         if let Some(path) = start::own_path(env).or_else(|| std::env::var_os("PATH")) {
             sandbox.view.add_program_directories(&path);
         }
         let launcher = self.options.launcher.clone();
-        let (sandbox, room) = blocking(move || {
-            if !support.namespaces {
-                let View { temp, .. } = &sandbox.view;
-                temp.iter().try_for_each(create_own)?;
-                return Ok((sandbox, None));
-            }
-            let roots = sandbox.view.roots.clone();
-            let (sandbox, values) = complete_sandbox(sandbox, &survey, &controls)?;
-            secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(roots, values);
-            let request = RoomRequest { view: sandbox.view.clone(), network: sandbox.network };
-            let room = rooms.get(&request, &launcher).map_err(SystemError::NoRoom)?;
-            Ok((sandbox, Some(room)))
+        let (sandbox, room, aftermath) = blocking(move || {
+            let (room, before) = if support.namespaces {
+                let roots = sandbox.view.roots.clone();
+                let (values, before) = complete_sandbox(&mut sandbox, &indexes, &controls)?;
+                secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(roots, values);
+                let request = RoomRequest { view: sandbox.view.clone(), network: sandbox.network };
+                (Some(rooms.get(&request, &launcher).map_err(SystemError::NoRoom)?), before)
+            } else {
+                sandbox.view.temp.iter().try_for_each(create_own)?;
+                let index = indexes.of(&sandbox);
+                let git = index.git_directories().map_err(|TooMany| TOO_MANY)?;
+                (None, Before { index, git })
+            };
+            let writes = sandbox.level == SandboxLevel::WorkspaceWrite;
+            let linked = sandbox.protected.linked.clone();
+            let aftermath = writes.then_some(Aftermath { before, controls, linked });
+            Ok((sandbox, room, aftermath))
         })
         .await?;
         let mut command = command;
@@ -131,7 +138,7 @@ impl LocalSystem {
             timed: !external && start::is_timed(),
             command,
         };
-        Ok(Launch { request, room, controls: Arc::clone(&self.controls) })
+        Ok(Launch { request, room, aftermath })
     }
 
     /// Returns the command as the launcher runs it. With `external`, the request carries the
@@ -173,10 +180,10 @@ impl LaunchCommand {
 
 /// Completes a sandbox with what depends on the current state of the disk.
 fn complete_sandbox(
-    mut sandbox: Sandbox,
-    survey: &Survey,
+    sandbox: &mut Sandbox,
+    indexes: &Indexes,
     controls: &Controls,
-) -> Result<(Sandbox, Vec<String>), SystemError> {
+) -> Result<(Vec<String>, Before), SystemError> {
     let outside: Vec<_> = sandbox.view.writable().filter_map(sandbox::git_directory).collect();
     for root in sandbox.view.roots.clone() {
         if let Some(repository) = sandbox::repository_above(&sandbox.view, &root) {
@@ -186,9 +193,10 @@ fn complete_sandbox(
         }
     }
     sandbox.view.roots.extend(outside);
-    let SurveyResult { secrets, guarded, pinned, missing } = survey.scan(&sandbox).map_err(|TooMany| {
-        SystemError::NoSandbox("the project has too many files to search for secret ones")
-    })?;
+    // Before the search, so that what appears after it is new.
+    let index = indexes.of(sandbox);
+    let before = index.git_directories().map_err(|TooMany| TOO_MANY)?;
+    let Found { secrets, guarded, pinned, missing } = index.scan().map_err(|TooMany| TOO_MANY)?;
     for path in guarded {
         if !sandbox.protected.guarded.contains(&path) {
             sandbox.protected.guarded.push(path);
@@ -219,8 +227,38 @@ fn complete_sandbox(
     sandbox.protected.pinned = pinned;
     let values =
         readable.iter().take(SECRET_FILES).filter_map(small_text).flat_map(|text| secret_values(&text));
-    let values = values.collect();
-    Ok((sandbox, values))
+    Ok((values.collect(), Before { index, git: before }))
+}
+
+/// What there was before a command.
+#[derive(Debug)]
+struct Before {
+    index: Arc<Index>,
+    git: GitDirectories,
+}
+
+const TOO_MANY: SystemError =
+    SystemError::NoSandbox("the project has too many files to search for secret ones");
+
+/// What is done when a confined command has ended.
+#[derive(Debug)]
+pub(super) struct Aftermath {
+    before: Before,
+    controls: Arc<Controls>,
+    linked: Vec<LinkedFile>,
+}
+
+impl Aftermath {
+    /// Carries over what the command changed in copies, and disables what it left that git would
+    /// execute. Returns a line for each change that is not carried over, and for each such file.
+    pub(super) fn run(&self) -> Vec<String> {
+        let mut lines = self.controls.carry(&self.linked);
+        match self.before.index.git_directories() {
+            Ok(now) => lines.extend(now.disable_new(&self.before.git)),
+            Err(TooMany) => lines.push("there are too many files to look for new repositories".to_owned()),
+        }
+        lines
+    }
 }
 
 /// Reads a file with secrets, without following links.

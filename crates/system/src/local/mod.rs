@@ -10,6 +10,7 @@ mod files;
 mod foreground;
 mod group;
 mod ignores;
+mod index;
 mod launch;
 mod leftovers;
 mod locks;
@@ -46,6 +47,7 @@ use controls::Controls;
 pub use deadline::CommandDeadline;
 use entry::Pinned;
 pub use foreground::run_in_foreground;
+use index::Indexes;
 pub use launch::{OUTPUT_DIRECTORY, private_temp};
 use leftovers::Leftovers;
 pub use leftovers::TemporaryDirectory;
@@ -56,7 +58,7 @@ pub use private_directory::create as create_private_directory;
 pub use private_file::{AppendFile, FileLock, read_private, read_private_lines};
 pub use process_table::{ProcessState, ProcessTable};
 pub use program_file::{read_program, write_program};
-use sandbox::{Rooms, Survey};
+use sandbox::Rooms;
 pub use sandbox::{is_ordinary_variable, run_in_terminal, run_sandboxed};
 pub use space::free_bytes;
 pub use stamp::FileStamp;
@@ -80,7 +82,7 @@ pub struct LocalSystem {
     options: Arc<LocalOptions>,
     support: Arc<tokio::sync::OnceCell<SandboxSupport>>,
     shell: Arc<OnceLock<ShellProgram>>,
-    survey: Arc<Survey>,
+    indexes: Arc<Indexes>,
     rooms: Arc<Rooms>,
     controls: Arc<Controls>,
     /// The values of the secret files below the directories of sandboxes.

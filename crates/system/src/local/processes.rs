@@ -1,14 +1,12 @@
 //! Processes of this machine: their output, exit status and termination.
 
 use super::{
-    blocking::blocking, controls::Controls, group::Group, options::LocalOptions, sandbox::Room, start,
+    blocking::blocking, group::Group, launch::Aftermath, options::LocalOptions, sandbox::Room, start,
     watchdog::Watchdog,
 };
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
-use crate::{
-    AbsPath, Command, ExitStatus, LinkedFile, Output, Piped, PipedCommand, Process, SystemError, TerminalId,
-};
+use crate::{AbsPath, Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId};
 use async_trait::async_trait;
 use rustix::process::Signal;
 use std::io::{self, PipeReader};
@@ -40,7 +38,8 @@ pub(super) async fn spawn(
     let limit = command.output_limit;
     let failed = spawn_error(&command.program);
     let room = launch.as_ref().and_then(|launch| launch.room.clone());
-    let aftermath = launch.as_ref().map(Aftermath::of);
+    let mut launch = launch;
+    let aftermath = launch.as_mut().and_then(|launch| launch.aftermath.take());
     // If the caller drops this future meanwhile, the group in the result is dropped and killed.
     let (group, end, streams) = blocking(move || {
         expect_directory(&command.cwd)?;
@@ -64,6 +63,8 @@ pub(super) async fn spawn_piped(
 ) -> Result<Piped, SystemError> {
     let limit = command.error_limit;
     let failed = spawn_error(&command.program);
+    let mut launch = launch;
+    let aftermath = launch.as_mut().and_then(|launch| launch.aftermath.take());
     let (group, end, pipes) = blocking(move || {
         expect_directory(&command.cwd)?;
         start::piped(&command, launch.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
@@ -72,7 +73,7 @@ pub(super) async fn spawn_piped(
     let start::Pipes { input, output, errors } = pipes;
     let input = pipe::Sender::from_owned_fd(input.into()).map_err(&failed)?;
     let output = pipe::Receiver::from_owned_fd(output.into()).map_err(&failed)?;
-    let process = LocalProcess::new(group, end, errors, limit, None).map_err(&failed)?;
+    let process = LocalProcess::new(group, end, errors, limit, aftermath).map_err(&failed)?;
     Ok(Piped { input: Box::new(input), output: Box::new(output), process: Box::new(process) })
 }
 
@@ -134,25 +135,12 @@ async fn pump(
         tracing::debug!("a background child keeps the output open");
     }
     let mut rest = decoder.finish().to_owned();
-    if let Some(Aftermath { controls, files }) = aftermath.filter(|aftermath| !aftermath.files.is_empty()) {
-        for line in blocking(move || controls.carry(&files)).await {
+    if let Some(aftermath) = aftermath {
+        for line in blocking(move || aftermath.run()).await {
             rest.push_str(&format!("sandbox: {line}\n"));
         }
     }
     stream.close(&rest, status);
-}
-
-/// What is done when a confined command has ended.
-struct Aftermath {
-    controls: Arc<Controls>,
-    files: Vec<LinkedFile>,
-}
-
-impl Aftermath {
-    fn of(launch: &start::Launch) -> Self {
-        let files = launch.request.sandbox.protected.linked.clone();
-        Self { controls: Arc::clone(&launch.controls), files }
-    }
 }
 
 /// The state shared by the pump task and the process.

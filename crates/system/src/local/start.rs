@@ -11,8 +11,8 @@
 #[cfg(target_os = "linux")]
 use super::deadline::CommandDeadline;
 use super::{
-    controls::Controls,
     group::Group,
+    launch::Aftermath,
     options::LocalOptions,
     programs,
     sandbox::{HiddenVariables, LaunchRequest, Room},
@@ -44,8 +44,8 @@ pub(super) struct Launch {
     pub(super) request: LaunchRequest,
     /// The room that the command joins.
     pub(super) room: Option<Arc<Room>>,
-    /// Carries over what the command changes in copies.
-    pub(super) controls: Arc<Controls>,
+    /// What is done when the command has ended.
+    pub(super) aftermath: Option<Aftermath>,
 }
 
 /// The pipes of a program with piped streams.

@@ -8,7 +8,6 @@
 
 mod config;
 
-#[cfg(target_os = "linux")]
 pub(super) use config::all_harmless;
 
 use super::entry::EntryHandle;
@@ -145,7 +144,7 @@ fn base(copy: &AbsPath) -> AbsPath {
 }
 
 /// Reads a regular file of a limited size with one name, without following links.
-fn read(path: &AbsPath) -> Option<String> {
+pub(super) fn read(path: &AbsPath) -> Option<String> {
     let entry = EntryHandle::open(path, false).ok()?;
     let found = entry.regular("read").ok()??;
     let file = entry.file("read", OFlags::RDONLY).ok()?;

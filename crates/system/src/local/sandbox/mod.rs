@@ -15,8 +15,6 @@ mod devices;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
-mod git_cleanup;
-#[cfg(target_os = "linux")]
 mod inner;
 mod launch_request;
 #[cfg(target_os = "linux")]
@@ -30,7 +28,6 @@ mod room;
 mod rules;
 #[cfg(target_os = "linux")]
 mod supervise;
-mod survey;
 mod variables;
 #[cfg(target_os = "linux")]
 mod watch;
@@ -46,7 +43,6 @@ pub use variables::is_ordinary_variable;
 pub(super) use {
     launch_request::{LaunchCommand, LaunchRequest},
     room::{Room, RoomRequest, Rooms, USED},
-    survey::{Survey, SurveyResult, TooMany, secret_files},
     variables::HiddenVariables,
     words::{START, TERM},
     worktree::{git_directory, repository_above},

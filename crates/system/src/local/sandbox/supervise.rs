@@ -7,7 +7,6 @@
 
 use super::{
     descriptor,
-    git_cleanup::GitDirectoriesBefore,
     launch_request::LaunchRequest,
     mounts, namespaces,
     variables::HiddenVariables,
@@ -27,7 +26,6 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -59,8 +57,6 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     if let Err(error) = set_child_subreaper(Some(getpid())) {
         return failed(&format!("becoming the parent of orphaned processes: {error}"));
     }
-    let before = (request.sandbox.level == SandboxLevel::WorkspaceWrite)
-        .then(|| GitDirectoriesBefore::record(roots(&request)));
     let protected = &request.sandbox.protected;
     let guarded = protected.guarded.iter().chain(protected.linked.iter().map(|file| &file.path));
     let mut watch = match Watch::new(&protected.reserved, guarded.filter(|_| request.joins)) {
@@ -81,8 +77,6 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     if let Some(watch) = &mut watch {
         watch.check_all().lines.iter().for_each(|line| print_error(line));
     }
-    let left = before.map(|before| before.disable_new(roots(&request)));
-    left.iter().flatten().for_each(|line| print_error(line));
     match end {
         Ok(end) => {
             report_end(&control, &end);
@@ -137,11 +131,6 @@ pub(super) fn print_error(problem: &str) {
 fn failed(problem: &str) -> u8 {
     print_error(problem);
     FAILED
-}
-
-/// Returns the directories in which a new git directory would take effect.
-fn roots(request: &LaunchRequest) -> impl Iterator<Item = PathBuf> {
-    request.sandbox.view.writable().map(|root| root.as_std().to_owned())
 }
 
 /// The exit status of the command.
