@@ -224,11 +224,11 @@ const EDIT: &str = "replace \"one\" with \"two\" in a.txt";
 fn prepared() -> Home {
     let home = Home::new();
     home.write("a.txt", "one\n");
-    home.write("../server.sh", include_str!("answers/server.sh"));
+    home.write("server.sh", include_str!("answers/server.sh"));
     let added = home.run(&["memory", "add", "Prefers", "tabs"]);
     assert!(added.status.success(), "{}", stderr(&added));
     let server = serde_json::json!({
-        "mcpServers": { "words": { "command": "/bin/sh", "args": ["../server.sh"], "env": { "MODE": "x" } } }
+        "mcpServers": { "words": { "command": "/bin/sh", "args": ["server.sh"], "env": { "MODE": "x" } } }
     });
     home.write(".mcp.json", &server.to_string());
     home

@@ -169,9 +169,15 @@ fn the_editors_servers_belong_to_one_session_and_are_not_stored() {
     assert!(checked > 2);
 }
 
+/// Returns the program of a server of the project, where the sandbox shows it.
+fn in_project(home: &Home) -> std::path::PathBuf {
+    home.write("server.sh", SERVER);
+    home.project().join("server.sh")
+}
+
 /// Writes the project's file with its server.
 fn project_server(home: &Home, part: &str) {
-    let script = home.path().join("server.sh");
+    let script = in_project(home);
     let server =
         json!({ "command": "/bin/sh", "args": [script, part], "env": { "STARTED": home.file("started") } });
     home.write(".mcp.json", &json!({ "mcpServers": { "proj": server } }).to_string());
@@ -243,7 +249,7 @@ fn p13_granted_or_revoked_trust_applies_in_open_sessions() {
 #[test]
 fn p13_trust_in_one_server_covers_no_other_and_survives_additions() {
     let (home, _model) = stage(&[], 0);
-    let script = home.path().join("server.sh");
+    let script = in_project(&home);
     let server = |part: &str| json!({ "command": "/bin/sh", "args": [script, part] });
     let describe = |servers: Value| home.write(".mcp.json", &json!({ "mcpServers": servers }).to_string());
     let trusted = || {

@@ -19,7 +19,6 @@ struct Stage {
 impl Stage {
     fn new(args: &[&str]) -> Self {
         let home = Home::new();
-        std::fs::write(home.path().join("server.sh"), SERVER).unwrap();
         let mut agent = Agent::start(&home, args);
         agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
         let env = json!([
@@ -60,8 +59,10 @@ impl Stage {
     }
 }
 
+/// The program of a server. It is in the project, where the sandbox shows it.
 fn script(home: &Home) -> String {
-    home.path().join("server.sh").to_str().unwrap().to_owned()
+    home.write("server.sh", SERVER);
+    home.project().join("server.sh").to_str().unwrap().to_owned()
 }
 
 #[test]
@@ -354,7 +355,6 @@ fn the_kosmokrator_sample_requests_work_in_sequence() {
 #[test]
 fn scripts_of_the_command_line_call_servers() {
     let home = Home::new();
-    std::fs::write(home.path().join("server.sh"), SERVER).unwrap();
     let script = script(&home);
     assert!(home.run(&["mcp", "add", "mine", "--", "/bin/sh", &script, "ok"]).status.success());
     let code = "app.mcp.mine.look{}:match('PATH')";

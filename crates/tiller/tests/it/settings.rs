@@ -201,10 +201,12 @@ fn the_model_calls_a_server_that_was_added_with_its_reads_allowed_without_a_ques
     let (home, _server) = mcp::stage(&[("mcp__added__look", "{}"), ("mcp__late__look", "{}")], 4);
     let mut user = User::of(Agent::start_with(&home, &[], &[("OPENAI_API_KEY", "key")]));
     let session = user.open(&home.project());
+    // The sandbox shows the project's server what is in the project.
+    home.write("server.sh", &std::fs::read_to_string(home.path().join("server.sh")).unwrap());
     for (name, scope) in [("added", "global"), ("late", "project")] {
         let add = json!({
             "scope": scope, "name": name, "command": "/bin/sh",
-            "args": [home.path().join("server.sh"), "ok"], "env": {}, "trust": true,
+            "args": [home.project().join("server.sh"), "ok"], "env": {}, "trust": true,
             "permissions": { "read": "allow", "write": "ask" },
         });
         user.native(&session, "mcp/add_stdio_server", add);

@@ -120,6 +120,8 @@ impl Pipe {
                 "applies": true, "holds": true, "landlock_abi": 6, "level": "workspace-write", "namespaces": true,
                 "network": "off", "seccomp": true,
             }),
+            // That of an item is also that of its directory, which is another one in each run.
+            ("hash", Value::String(hash)) if hash.len() == 64 => json!("5c1b".repeat(16)),
             ("issues", _) => json!([]),
             (_, Value::String(text)) => json!(self.text(text)),
             (_, Value::Array(items)) => items.iter().map(|item| self.plain("", item)).collect(),
