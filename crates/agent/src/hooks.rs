@@ -62,8 +62,8 @@ pub struct Hook {
     /// The program and its arguments. A program that contains a slash is resolved against the
     /// session's directory.
     pub command: Vec<String>,
-    /// Patterns of the tools whose calls run the hook; `*` matches any characters, and the name of a
-    /// tool that runs commands means each such tool. Empty means all tools.
+    /// Patterns of the tools whose calls run the hook; `*` matches any characters, and the name of
+    /// a tool that runs commands means each such tool. Empty means all tools.
     pub tools: Vec<String>,
     /// The timeout of one run.
     pub timeout: Duration,

@@ -159,6 +159,10 @@ pub(crate) const READ_LINE_CHARS: usize = 2_000;
 pub(crate) const GLOB_PATHS: usize = 200;
 /// The maximum number of paths that one glob returns.
 pub(crate) const GLOB_PATHS_MAX: usize = 5_000;
+/// Maximum size of a pattern for `grep`, in bytes.
+pub(crate) const GREP_PATTERN_BYTES: usize = 16 * 1024;
+/// Maximum size of a compiled pattern for `grep`, in bytes.
+pub(crate) const GREP_COMPILED_BYTES: usize = 16 * 1024 * 1024;
 /// Matches per file that a search of a directory returns if the model gives no number.
 pub(crate) const GREP_PER_FILE: usize = 50;
 /// Matches that one search returns if the model gives no number.

@@ -2,10 +2,6 @@
 //! servers. They run in the sandbox of the session's commands, because what is in the project
 //! decides what they do.
 
-use crate::{
-    Mode, RuntimeOptions, SessionId,
-    policy::{self, Bounds},
-};
 use std::sync::Arc;
 use system::{AbsPath, Confined, Sandbox, SandboxLevel, System};
 
@@ -18,24 +14,9 @@ pub struct ProjectPrograms {
 }
 
 impl ProjectPrograms {
-    /// Returns the place for a session with these settings and directories.
-    pub(crate) fn new(
-        options: &RuntimeOptions,
-        session: &SessionId,
-        cwd: &AbsPath,
-        additional_directories: &[AbsPath],
-    ) -> Self {
-        let roots: Vec<_> = std::iter::once(cwd).chain(additional_directories).cloned().collect();
-        let sandbox = policy::sandbox(&Bounds {
-            options: &options.sandbox,
-            mode: Mode::Edit,
-            roots: &roots,
-            blocked_paths: &options.permissions.blocked_paths,
-            rules: &options.permissions.rules,
-            own_files: options.sandbox.own_files_of(session).as_ref(),
-            folder: options.permissions.folder.as_ref(),
-        });
-        Self { cwd: cwd.clone(), sandbox }
+    /// Returns a place in a directory, with this sandbox.
+    pub(crate) fn new(cwd: AbsPath, sandbox: Sandbox) -> Self {
+        Self { cwd, sandbox }
     }
 
     /// Returns a place without a sandbox.

@@ -61,7 +61,7 @@ pub const SANDBOX_PROCESSES: u64 = 4096;
 
 /// How many entries of a project are searched for secret files before a confined command starts. If
 /// the project has more, the command does not start.
-pub const SANDBOX_SURVEY_ENTRIES: usize = 2_000_000;
+pub const INDEX_ENTRIES: usize = 2_000_000;
 
 /// The timeout for the launcher to show what it can enforce.
 #[cfg(target_os = "linux")]
@@ -141,14 +141,14 @@ pub(crate) const TEMP_SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 #[cfg(target_os = "linux")]
 pub(crate) const FORBIDDEN_RENAMES: usize = 8;
 
-/// Maximum number of directories that are watched for a sandbox. It is a quarter of the user's limit
-/// where that is less.
+/// Maximum number of directories that are watched for a sandbox. It is a quarter of the user's
+/// limit where that is less.
 #[cfg(target_os = "linux")]
 pub(crate) const WATCHED_DIRECTORIES: usize = 32_768;
 
 /// The number of sandboxes for which directory contents are cached.
-pub(crate) const SANDBOX_SURVEYS: usize = 8;
+pub(crate) const INDEXES: usize = 8;
 
 /// How long a directory must be unchanged before its contents are cached. Longer than the timestamp
 /// resolution of any file system.
-pub const SANDBOX_SURVEY_SETTLED: Duration = Duration::from_secs(3);
+pub const INDEX_SETTLED: Duration = Duration::from_secs(3);

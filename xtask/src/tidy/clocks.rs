@@ -21,7 +21,7 @@ const PLACES: [Place; 15] = [
     ("crates/tiller/src/mcp/values.rs", "a token that is kept says until when it is good"),
     ("crates/system/src/local/stamp.rs", "files say when they changed as a time of day"),
     ("crates/system/src/local/date.rs", "the model is told which day it is"),
-    ("crates/system/src/local/sandbox/survey.rs", "files say when they changed as a time of day"),
+    ("crates/system/src/local/index/mod.rs", "files say when they changed as a time of day"),
     ("crates/providers/src/refused_options/memory.rs", "stored refusals apply for a number of days"),
     ("crates/providers/src/remote/exchange.rs", "servers say until when to wait as a time of day"),
 ];

@@ -51,7 +51,7 @@ impl DirectCaller {
     pub fn programs(&self) -> ProjectPrograms {
         let ContentHash(name) = ContentHash::of(self.cwd.as_str().as_bytes());
         let session = SessionId::from(format!("direct-{}", &name[..NAME_CHARS]).as_str());
-        ProjectPrograms::new(&self.options, &session, &self.cwd, &[])
+        super::project_programs(&self.options, &session, &self.cwd, &[])
     }
 
     /// Decides about a call by the policy. `Ok(true)` means that it passed only because of `force`.

@@ -10,8 +10,9 @@ mod ruling;
 pub(crate) use ruling::{Answer, Ruling, SubmittedCall};
 
 use crate::{
-    Access, Description, Effect, Mode, PermissionOutcome, PermissionRequest, ReadableDirectories, Remedy,
-    RuntimeOptions, SessionEvent, SessionId, SessionState, StoreError, ToolContent,
+    Access, Description, Effect, Mode, PermissionOutcome, PermissionRequest, ProjectPrograms,
+    ReadableDirectories, Remedy, RuntimeOptions, SessionEvent, SessionId, SessionState, StoreError,
+    ToolContent,
     log::SessionLog,
     policy::{
         self, Bounds, CommandConfinement, Decision, Dialect, Grants, OwnFiles, Policy, PolicySettings,
@@ -27,6 +28,27 @@ use system::{
     AbsPath, Confined, FoundRules, Pins, Route, Sandbox, SandboxLevel, SandboxSupport, System, View,
 };
 use tokio_util::sync::CancellationToken;
+
+/// Returns the place in which programs run that a session with these settings and directories
+/// starts for its project.
+pub(crate) fn project_programs(
+    options: &RuntimeOptions,
+    session: &SessionId,
+    cwd: &AbsPath,
+    additional_directories: &[AbsPath],
+) -> ProjectPrograms {
+    let roots: Vec<_> = std::iter::once(cwd).chain(additional_directories).cloned().collect();
+    let sandbox = policy::sandbox(&Bounds {
+        options: &options.sandbox,
+        mode: Mode::Edit,
+        roots: &roots,
+        blocked_paths: &options.permissions.blocked_paths,
+        rules: &options.permissions.rules,
+        own_files: options.sandbox.own_files_of(session).as_ref(),
+        folder: options.permissions.folder.as_ref(),
+    });
+    ProjectPrograms::new(cwd.clone(), sandbox)
+}
 
 /// The gate of a session.
 pub(crate) struct Gate {

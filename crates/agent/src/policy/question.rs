@@ -110,7 +110,8 @@ fn reason_in_words(reason: Option<&str>) -> String {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
     let Some(reason) = reason else { return "The model gave no reason for leaving the sandbox.".to_owned() };
     let shown = one_line(reason);
-    let cut: String = shown.chars().take(REASON_CHARS).collect();
+    // A quote in it would look like its end.
+    let cut: String = shown.replace('"', "'").chars().take(REASON_CHARS).collect();
     let more = if cut.len() < shown.len() { "…" } else { "" };
     format!("The model's reason: \"{cut}{more}\".")
 }

@@ -5,6 +5,7 @@ use crate::{
     NewSession, ProjectPrograms, PromptOutcome, ReadableDirectories, SessionEvent, SessionId, SessionState,
     StoreError, SubagentState, SubagentStatus, SubagentWorktree, Surface, SwarmState, TurnError,
     client::watchers::Watchers,
+    gate::project_programs,
     log::leased::LeasedLog,
     policy::Grants,
     session::controls::{SettingsModes, StateBound},
@@ -119,7 +120,7 @@ impl Children {
     async fn programs(&self) -> ProjectPrograms {
         let state = self.state.state();
         let options = self.family.settings.seen();
-        ProjectPrograms::new(&options, &self.root, &self.cwd, &state.additional_directories)
+        project_programs(&options, &self.root, &self.cwd, &state.additional_directories)
     }
 }
 

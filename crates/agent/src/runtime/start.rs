@@ -7,10 +7,10 @@ use super::{
     task::SessionTask,
 };
 use crate::{
-    ClientServer, FileTracker, Place, ProjectPrograms, SessionResources, SessionScope, SessionState, Shells,
-    SubagentAccess, Surface,
+    ClientServer, FileTracker, Place, SessionResources, SessionScope, SessionState, Shells, SubagentAccess,
+    Surface,
     client::watchers::Watchers,
-    gate::Gate,
+    gate::{Gate, project_programs},
     history::memory::Memory,
     log::{SessionLog, leased::LeasedLog},
     policy,
@@ -73,7 +73,7 @@ impl Runtime {
             None => {
                 let (id, cwd, readable) = (id.clone(), cwd.clone(), readable.clone());
                 let folders = &state.additional_directories;
-                let programs = ProjectPrograms::new(&settings.seen(), &id, &cwd, folders);
+                let programs = project_programs(&settings.seen(), &id, &cwd, folders);
                 self.tool_providers.open(&SessionScope { id, cwd, programs, servers, readable })
             }
         };

@@ -19,7 +19,7 @@ use crate::{
     Outputs, ProjectPrograms, Recall, RuntimeOptions, SessionEvent, SessionId, SessionResources, Shells,
     StoreError, Surface, ToolCallContext, ToolCallId, ToolCallUpdate, ToolContext, Usage,
     client::User,
-    gate::{Gate, Ruling},
+    gate::{Gate, Ruling, project_programs},
     goal,
     history::{conversation::Conversation, reading::read_log},
     log::{Recording, SessionLog, recorded},
@@ -82,7 +82,7 @@ impl Session {
     /// Returns the session's directory.
     /// Returns the place in which the session's own programs run.
     pub(crate) fn programs(&self) -> ProjectPrograms {
-        ProjectPrograms::new(&self.settings(), &self.id, &self.cwd, self.gate.additional_directories())
+        project_programs(&self.settings(), &self.id, &self.cwd, self.gate.additional_directories())
     }
 
     pub(crate) fn cwd(&self) -> &AbsPath {

@@ -65,8 +65,8 @@ impl TrustItem {
         format!("{}:{}#{}", self.kind.word(), self.source, self.name)
     }
 
-    /// Returns a hash of everything that determines what the item does, and of the directory that it
-    /// is in: another one in its place does not inherit its trust.
+    /// Returns a hash of everything that determines what the item does, and of the directory that
+    /// it is in: another one in its place does not inherit its trust.
     fn hash(&self, covered: &Covered, folder: Option<FileId>) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {

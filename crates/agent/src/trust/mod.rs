@@ -2,8 +2,9 @@
 //! each of its hooks, the settings that loosen restrictions, each of its skills and commands.
 //!
 //! Trust is given to an item: its name together with a hash of everything that determines its
-//! effect, and of the directory that it is in. If one byte of that changes, the item is no longer trusted; the other items are
-//! unaffected. Code that is about to use an item must check its trust here, each time.
+//! effect, and of the directory that it is in. If one byte of that changes, the item is no longer
+//! trusted; the other items are unaffected. Code that is about to use an item must check its trust
+//! here, each time.
 
 mod directory_hash;
 mod files;

@@ -7,6 +7,7 @@ use super::{
     blocking::blocking,
     controls::Controls,
     index::{Found, GitDirectories, Index, Indexes, TooMany},
+    new_repositories::disable_new,
     private_directory,
     sandbox::{self, LaunchCommand, LaunchRequest, RoomRequest},
     start::{self, Launch},
@@ -60,7 +61,7 @@ impl LocalSystem {
 
     /// As [`Self::prepare`], for a program with piped streams.
     pub(super) async fn prepare_piped(&self, command: &PipedCommand) -> Result<Option<Launch>, SystemError> {
-        let launch = LaunchCommand::of_piped(command);
+        let launch = piped(command);
         match &command.confinement {
             Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox) => {
                 self.confined(launch, &command.env, sandbox, false).await.map(Some)
@@ -164,17 +165,15 @@ impl LocalSystem {
     }
 }
 
-impl LaunchCommand {
-    /// Returns a program with piped streams as the launcher runs it.
-    pub(super) fn of_piped(command: &PipedCommand) -> Self {
-        Self {
-            words: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
-            cwd: command.cwd.clone(),
-            env: command.env.clone(),
-            hidden_variables: None,
-            input: None,
-            piped: true,
-        }
+/// Returns a program with piped streams as the launcher runs it.
+pub(super) fn piped(command: &PipedCommand) -> LaunchCommand {
+    LaunchCommand {
+        words: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
+        cwd: command.cwd.clone(),
+        env: command.env.clone(),
+        hidden_variables: None,
+        input: None,
+        piped: true,
     }
 }
 
@@ -254,7 +253,7 @@ impl Aftermath {
     pub(super) fn run(&self) -> Vec<String> {
         let mut lines = self.controls.carry(&self.linked);
         match self.before.index.git_directories() {
-            Ok(now) => lines.extend(now.disable_new(&self.before.git)),
+            Ok(now) => lines.extend(disable_new(&now, &self.before.git)),
             Err(TooMany) => lines.push("there are too many files to look for new repositories".to_owned()),
         }
         lines

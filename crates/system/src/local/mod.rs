@@ -16,6 +16,7 @@ mod leftovers;
 mod locks;
 mod login;
 mod memory;
+mod new_repositories;
 mod options;
 mod private_directory;
 mod private_file;
@@ -137,7 +138,7 @@ impl LocalSystem {
 
     /// Starts a program with piped streams, with exactly the variables of the command.
     async fn start_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
-        let launch = self.supervised(sandbox::LaunchCommand::of_piped(&command), false);
+        let launch = self.supervised(launch::piped(&command), false);
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
         processes::spawn_piped(command, launch, watchdog, options).await
     }

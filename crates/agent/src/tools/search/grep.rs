@@ -12,7 +12,7 @@ use crate::{
     Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{
         EDITOR_READ_WITHIN, EDITOR_READS, GREP_CONTEXT, GREP_COUNTED, GREP_EDITOR_FILES, GREP_MATCHES,
-        GREP_MATCHES_MAX, GREP_PER_FILE, GREP_TIME, WALK_FILES,
+        GREP_MATCHES_MAX, GREP_PATTERN_BYTES, GREP_PER_FILE, GREP_TIME, WALK_FILES,
     },
     tools::{
         args,
@@ -119,6 +119,12 @@ impl Tool for Grep {
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         if self.pattern.is_empty() {
             return Err(ToolError::message("pattern cannot be empty."));
+        }
+        if self.pattern.len() > GREP_PATTERN_BYTES {
+            return Err(ToolError::message(format!(
+                "pattern has {} bytes; {GREP_PATTERN_BYTES} are the most. Search for a part of it.",
+                self.pattern.len()
+            )));
         }
         let deadline = Instant::now() + GREP_TIME;
         let files = self.files(cx).await?;

@@ -1,7 +1,7 @@
 //! Interpretations of a search pattern: as written, or else as it was evidently meant.
 
 use super::matching::Searching;
-use crate::ToolError;
+use crate::{ToolError, limits::GREP_COMPILED_BYTES};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
 /// One interpretation of a pattern.
@@ -78,6 +78,7 @@ fn finds(reading: &Reading, text: &str) -> bool {
 fn matcher(pattern: &str, ignore_case: bool, multiline: bool) -> Result<RegexMatcher, String> {
     let mut builder = RegexMatcherBuilder::new();
     builder.case_insensitive(ignore_case).multi_line(true);
+    builder.size_limit(GREP_COMPILED_BYTES).dfa_size_limit(GREP_COMPILED_BYTES);
     match multiline {
         true => builder.dot_matches_new_line(true),
         false => builder.line_terminator(Some(b'\n')),

@@ -80,7 +80,7 @@ impl Listing {
             } else if kind.is_file() && sandbox.is_secret(&path.join(&name)) {
                 listing.secrets.push(name);
             } else if is_git_name(&name) {
-                // The `.git` file of a worktree or a submodule contains the path of its git directory.
+                // That of a worktree or a submodule contains the path of its git directory.
                 listing.controls.push(name);
             } else if kind.is_file() {
                 listing.files.push(name);

@@ -11,7 +11,7 @@ mod watcher;
 
 pub(super) use git::GitDirectories;
 
-use crate::limits::{SANDBOX_SURVEY_ENTRIES, SANDBOX_SURVEY_SETTLED, SANDBOX_SURVEYS};
+use crate::limits::{INDEX_ENTRIES, INDEX_SETTLED, INDEXES};
 use crate::{AbsPath, Sandbox};
 use listing::{Kind, Listing};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -49,7 +49,7 @@ impl Indexes {
         let known = all.iter().position(|index| index.scope == scope).and_then(|at| all.remove(at));
         let index = known.unwrap_or_else(|| Arc::new(Index { scope, tree: Mutex::default() }));
         all.push_front(Arc::clone(&index));
-        all.truncate(SANDBOX_SURVEYS);
+        all.truncate(INDEXES);
         index
     }
 }
@@ -92,9 +92,9 @@ impl Index {
     /// Returns what is found now.
     ///
     /// # Errors
-    /// [`TooMany`] if the directories have more entries than [`SANDBOX_SURVEY_ENTRIES`].
+    /// [`TooMany`] if the directories have more entries than [`INDEX_ENTRIES`].
     pub(super) fn scan(&self) -> Result<Found, TooMany> {
-        self.scan_at_most(SANDBOX_SURVEY_ENTRIES)
+        self.scan_at_most(INDEX_ENTRIES)
     }
 
     fn scan_at_most(&self, limit: usize) -> Result<Found, TooMany> {
@@ -109,7 +109,7 @@ impl Index {
     /// As for [`Self::scan`].
     pub(super) fn git_directories(&self) -> Result<GitDirectories, TooMany> {
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        tree.refresh(&self.scope.sandbox, SANDBOX_SURVEY_ENTRIES)?;
+        tree.refresh(&self.scope.sandbox, INDEX_ENTRIES)?;
         let marked = tree.marked.iter().filter_map(|path| Some((path, tree.directories.get(path)?)));
         Ok(GitDirectories::of(marked))
     }
@@ -277,7 +277,7 @@ fn changed(path: &AbsPath) -> Option<(i64, i64)> {
 /// so recent that a further change might leave the same timestamp.
 fn settled(changed: (i64, i64)) -> (i64, i64) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let settled = i64::try_from(now.saturating_sub(SANDBOX_SURVEY_SETTLED).as_secs()).unwrap_or(0);
+    let settled = i64::try_from(now.saturating_sub(INDEX_SETTLED).as_secs()).unwrap_or(0);
     if changed.0 < settled { changed } else { (-1, -1) }
 }
 

@@ -31,14 +31,6 @@ impl Project {
         fs::rename(self.top.join(from).as_std(), self.top.join(to).as_std()).unwrap();
     }
 
-    fn link(&self, name: &str) {
-        std::os::unix::fs::symlink("/nowhere", self.top.join(name).as_std()).unwrap();
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.top.join(name).as_std().symlink_metadata().is_ok()
-    }
-
     fn found(&self) -> Found {
         self.indexes.of(&self.sandbox).scan().unwrap()
     }
@@ -50,10 +42,6 @@ impl Project {
             found.iter().filter_map(|path| path.relative_to(&self.top)).map(str::to_owned).collect();
         names.sort();
         names
-    }
-
-    fn git(&self) -> GitDirectories {
-        self.indexes.of(&self.sandbox).git_directories().unwrap()
     }
 }
 
@@ -131,61 +119,4 @@ fn any_order_of_changes_leaves_what_a_fresh_index_finds() {
             assert_eq!(sorted(project.found()), sorted(fresh));
         }
     }
-}
-
-#[test]
-fn new_git_configurations_and_hooks_that_run_programs_are_disabled() {
-    let project = Project::new();
-    let evil = "[core]\n\tfsmonitor = x\n";
-    project.write(".git/config", evil);
-    project.write(".git/HEAD", "x");
-    let before = project.git();
-    project.write(".git/commondir", "../evil");
-    project.write("new/.git/config", evil);
-    project.write("new/.git/hooks/pre-commit", "x");
-    project.write("new/.git/hooks/pre-push.sample", "x");
-    project.write("fine/.git/config", "[core]\n\tbare = false\n");
-    project.write("bare/HEAD", "x");
-    project.write("bare/objects/x", "x");
-    project.write("bare/config", evil);
-    // A file system may be case-insensitive.
-    project.write("other/.GIT/config", evil);
-    assert_eq!(project.git().disable_new(&before).len(), 5);
-    for there in [".git/config", "fine/.git/config", "new/.git/hooks/pre-push.sample"] {
-        assert!(project.has(there), "{there}");
-    }
-    for gone in [".git/commondir", "new/.git/config", "bare/config", "new/.git/hooks/pre-commit"] {
-        assert!(!project.has(gone) && project.has(&format!("{gone}.not-trusted")), "{gone}");
-    }
-    assert_eq!(project.git().disable_new(&before), Vec::<String>::new());
-}
-
-#[test]
-fn new_links_in_git_directories_are_renamed() {
-    let project = Project::new();
-    for directory in [".git/logs/refs/heads", ".git/refs/heads", ".git/objects"] {
-        fs::create_dir_all(project.top.join(directory).as_std()).unwrap();
-    }
-    project.link(".git/refs/old");
-    let before = project.git();
-    let new = [".git/logs/HEAD", ".git/logs/refs/heads/main", ".git/FETCH_HEAD", ".git/refs/heads/x"];
-    new.into_iter().chain([".git/config", ".git/objects/link"]).for_each(|name| project.link(name));
-    assert_eq!(project.git().disable_new(&before).len(), new.len() + 1);
-    assert!(new.into_iter().all(|name| !project.has(name)));
-    assert!(project.has(".git/refs/old") && project.has(".git/objects/link"));
-}
-
-#[test]
-fn what_is_behind_a_link_in_the_path_is_not_renamed() {
-    let project = Project::new();
-    let before = project.git();
-    project.write("new/.git/config", "[core]\n\tfsmonitor = x\n");
-    project.write("other/.git/config", "[core]\n\tfsmonitor = x\n");
-    let now = project.git();
-    // A command in the background exchanges the directory before the file is renamed.
-    project.rename("new", "aside");
-    std::os::unix::fs::symlink("other", project.top.join("new").as_std()).unwrap();
-    now.disable_new(&before);
-    assert!(project.has("aside/.git/config") && !project.has("other/.git/config"));
-    assert!(project.has("other/.git/config.not-trusted"), "it is new itself");
 }

@@ -1,0 +1,182 @@
+//! Neutralises what confined commands left behind that git would execute. Existing git directories
+//! are protected by mounts; this module handles those that are new, for which there was nothing to
+//! mount. It runs after each command.
+
+use super::controls;
+use super::entry::EntryHandle;
+use super::files::rename_to_free_name;
+use super::index::GitDirectories;
+use crate::AbsPath;
+use rustix::fs::AtFlags;
+use std::io::ErrorKind;
+
+/// Renames what is new since `before` and would make git execute something. Returns a line for
+/// each.
+pub(super) fn disable_new(now: &GitDirectories, before: &GitDirectories) -> Vec<String> {
+    let mut lines = Vec::new();
+    for commondir in now.redirections.difference(&before.redirections) {
+        if !is_worktree_commondir(commondir) {
+            lines.extend(set_aside(commondir, "it makes git use another directory"));
+        }
+    }
+    for link in now.links.difference(&before.links) {
+        lines.extend(set_aside(link, "git would write to where it leads"));
+    }
+    for directory in now.directories.difference(&before.directories) {
+        let config = directory.join("config");
+        if config.as_std().symlink_metadata().is_ok()
+            && controls::read(&config).is_none_or(|text| !controls::all_harmless(&text))
+        {
+            lines.extend(set_aside(&config, "it may name programs that git would run"));
+        }
+        let hooks = directory.join("hooks");
+        for entry in std::fs::read_dir(hooks.as_std()).into_iter().flatten().flatten() {
+            // Git executes only hooks without an extension.
+            let hook = entry.file_name().into_string().map(|name| hooks.join(name));
+            if let Some(hook) = hook.ok().filter(|hook| hook.as_std().extension().is_none()) {
+                lines.extend(set_aside(&hook, "git would run it"));
+            }
+        }
+    }
+    lines
+}
+
+/// Returns whether a `commondir` file links a worktree's git directory to the one that contains it.
+fn is_worktree_commondir(commondir: &AbsPath) -> bool {
+    let above = commondir.parent().and_then(|directory| directory.parent());
+    let is_place = above.is_some_and(|above| above.file_name() == Some("worktrees"));
+    is_place && controls::read(commondir).is_some_and(|text| text.trim_end() == "../..")
+}
+
+/// The maximum number of names that are tried.
+const NAMES: usize = 100;
+
+/// Renames a file so that git does not find it. Returns a line that says so; `None` if it is gone.
+///
+/// A command in the background may exchange a directory of the path for a link, which is not
+/// followed.
+fn set_aside(path: &AbsPath, why: &str) -> Option<String> {
+    let failed = |error: String| Some(format!("{path} could not be renamed, but should be: {why} ({error})"));
+    let entry = match EntryHandle::open(path, false) {
+        Ok(entry) => entry,
+        Err(error) if error.is_not_found() => return None,
+        Err(error) => return failed(error.to_string()),
+    };
+    for number in 0..NAMES {
+        let suffix = if number == 0 { String::new() } else { format!("-{number}") };
+        let name = format!("{}.not-trusted{suffix}", entry.name);
+        match rename_to_free_name(&entry.directory, &entry.name, &entry.directory, &name) {
+            Ok(()) => return Some(format!("{path} was renamed to {}/{name}: {why}", path.parent()?)),
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return failed(error.to_string()),
+        }
+    }
+    match rustix::fs::unlinkat(&entry.directory, &entry.name, AtFlags::empty()) {
+        Ok(()) => Some(format!("{path} was removed: {why}")),
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::index::Indexes;
+    use crate::{Sandbox, View};
+    use std::fs;
+
+    struct Project {
+        _dir: tempfile::TempDir,
+        top: AbsPath,
+        indexes: Indexes,
+    }
+
+    impl Project {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+            Self { _dir: dir, top, indexes: Indexes::default() }
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            let path = self.top.join(name);
+            fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
+            fs::write(path.as_std(), text).unwrap();
+        }
+
+        fn rename(&self, from: &str, to: &str) {
+            fs::rename(self.top.join(from).as_std(), self.top.join(to).as_std()).unwrap();
+        }
+
+        fn link(&self, name: &str) {
+            std::os::unix::fs::symlink("/nowhere", self.top.join(name).as_std()).unwrap();
+        }
+
+        fn has(&self, name: &str) -> bool {
+            self.top.join(name).as_std().symlink_metadata().is_ok()
+        }
+
+        fn git(&self) -> GitDirectories {
+            let view = View { roots: vec![self.top.clone()], ..View::default() };
+            let sandbox = Sandbox { view, ..Sandbox::default() };
+            self.indexes.of(&sandbox).git_directories().unwrap()
+        }
+    }
+
+    #[test]
+    fn new_git_configurations_and_hooks_that_run_programs_are_disabled() {
+        let project = Project::new();
+        let evil = "[core]\n\tfsmonitor = x\n";
+        project.write(".git/config", evil);
+        project.write(".git/HEAD", "x");
+        let before = project.git();
+        project.write(".git/commondir", "../evil");
+        project.write("new/.git/config", evil);
+        project.write("new/.git/hooks/pre-commit", "x");
+        project.write("new/.git/hooks/pre-push.sample", "x");
+        project.write("fine/.git/config", "[core]\n\tbare = false\n");
+        project.write("bare/HEAD", "x");
+        project.write("bare/objects/x", "x");
+        project.write("bare/config", evil);
+        // A file system may be case-insensitive.
+        project.write("other/.GIT/config", evil);
+        assert_eq!(disable_new(&project.git(), &before).len(), 5);
+        for there in [".git/config", "fine/.git/config", "new/.git/hooks/pre-push.sample"] {
+            assert!(project.has(there), "{there}");
+        }
+        for gone in [".git/commondir", "new/.git/config", "bare/config", "new/.git/hooks/pre-commit"] {
+            assert!(!project.has(gone) && project.has(&format!("{gone}.not-trusted")), "{gone}");
+        }
+        assert_eq!(disable_new(&project.git(), &before), Vec::<String>::new());
+    }
+
+    #[test]
+    fn new_links_in_git_directories_are_renamed() {
+        let project = Project::new();
+        for directory in [".git/logs/refs/heads", ".git/refs/heads", ".git/objects"] {
+            fs::create_dir_all(project.top.join(directory).as_std()).unwrap();
+        }
+        project.link(".git/refs/old");
+        let before = project.git();
+        let new = [".git/logs/HEAD", ".git/logs/refs/heads/main", ".git/FETCH_HEAD", ".git/refs/heads/x"];
+        new.into_iter().chain([".git/config", ".git/objects/link"]).for_each(|name| project.link(name));
+        assert_eq!(disable_new(&project.git(), &before).len(), new.len() + 1);
+        assert!(new.into_iter().all(|name| !project.has(name)));
+        assert!(project.has(".git/refs/old") && project.has(".git/objects/link"));
+    }
+
+    #[test]
+    fn what_is_behind_a_link_in_the_path_is_not_renamed() {
+        let project = Project::new();
+        let before = project.git();
+        project.write("new/.git/config", "[core]\n\tfsmonitor = x\n");
+        project.write("other/.git/config", "[core]\n\tfsmonitor = x\n");
+        let now = project.git();
+        // A command in the background exchanges the directory before the file is renamed.
+        project.rename("new", "aside");
+        std::os::unix::fs::symlink("other", project.top.join("new").as_std()).unwrap();
+        disable_new(&now, &before);
+        assert!(project.has("aside/.git/config") && !project.has("other/.git/config"));
+        assert!(project.has("other/.git/config.not-trusted"), "it is new itself");
+    }
+}
