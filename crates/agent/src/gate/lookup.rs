@@ -53,7 +53,24 @@ pub(super) async fn resolved(
         Access::Execute { unconfined, .. } => dialect(system, executor, *unconfined).await,
         _ => Dialect::Unknown,
     };
-    Resolved::new(access, canonical, dialect)
+    let controls_git = match (&access, &canonical) {
+        (Access::Write(_), Some(path)) => controls_git(system, path).await,
+        _ => false,
+    };
+    Resolved { controls_git, ..Resolved::new(access, canonical, dialect) }
+}
+
+/// Returns whether a file controls what git runs in a repository, whatever its directory is called.
+async fn controls_git(system: &dyn System, path: &AbsPath) -> bool {
+    let Some(directory) = path.parent() else { return false };
+    let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
+    let repository = match directory.file_name().map(str::to_ascii_lowercase).as_deref() {
+        Some("hooks") => directory.parent(),
+        _ if ["config", "config.worktree", "commondir", "gitdir"].contains(&name.as_str()) => Some(directory),
+        _ => None,
+    };
+    let Some(repository) = repository else { return false };
+    system.metadata(&repository.join("HEAD")).await.is_ok()
 }
 
 /// Returns the dialect of the shell that a command would run in.

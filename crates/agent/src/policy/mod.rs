@@ -66,6 +66,8 @@ pub(crate) struct Resolved {
     pub(crate) canonical: Option<AbsPath>,
     /// The parsed command, for executions.
     pub(crate) shell: Option<Shell>,
+    /// Whether it is a file that controls what git runs in a repository of any name.
+    pub(crate) controls_git: bool,
 }
 
 impl Resolved {
@@ -76,7 +78,7 @@ impl Resolved {
             Access::Execute { command, .. } => Some(shell::parse(command, dialect)),
             _ => None,
         };
-        Self { access, canonical, shell }
+        Self { access, canonical, shell, controls_git: false }
     }
 }
 
@@ -336,11 +338,8 @@ fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
     let path = subject.accesses.iter().find_map(|resolved| match &resolved.access {
         Access::Write(path) => {
             let spellings = [Some(path), resolved.canonical.as_ref()];
-            spellings
-                .into_iter()
-                .flatten()
-                .any(|path| is_protected(policy, subject, path))
-                .then(|| path.clone())
+            let named = spellings.into_iter().flatten().any(|path| is_protected(policy, subject, path));
+            (named || resolved.controls_git).then(|| path.clone())
         }
         Access::Execute { cwd, .. } if !matches!(policy.confinement, CommandConfinement::Sandbox { .. }) => {
             let written = commands::written(policy, cwd, resolved.shell.as_ref());
@@ -359,8 +358,8 @@ fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
 }
 
 /// Whether a file decides what may run on this machine: it belongs to this program, it has one of
-/// the names that other programs obey, or it is hidden in the home directory, where shells and
-/// other programs keep their settings.
+/// the names that other programs obey, it makes its directory one of git's, or it is hidden in the
+/// home directory, where shells and other programs keep their settings.
 fn is_protected(policy: &Policy<'_>, subject: &Subject<'_>, path: &AbsPath) -> bool {
     let below = subject.roots.iter().find_map(|root| path.relative_to(root));
     let is_hidden = |home: &AbsPath| {
@@ -368,7 +367,11 @@ fn is_protected(policy: &Policy<'_>, subject: &Subject<'_>, path: &AbsPath) -> b
             subject.roots.iter().any(|root| path.starts_with(root) && !home.starts_with(root));
         !is_of_project && path.relative_to(home).is_some_and(|below| below.starts_with('.'))
     };
+    let makes_repository = path
+        .file_name()
+        .is_some_and(|name| [".git", "HEAD"].iter().any(|known| rules::Folded::of(name).matches(known)));
     policy.settings.own.iter().any(|own| system::is_within(path, own))
+        || makes_repository
         || protected::is_named(below.unwrap_or(path.as_str()))
         || policy.settings.home.is_some_and(is_hidden)
 }

@@ -167,3 +167,15 @@ fn a_fetch_asks_once_for_each_host_and_a_search_goes_to_the_chosen_provider() {
     case.grants.remember(scope(&subject(&fetch("https://evil.example/")), case.confinement), false);
     assert_eq!(case.verdicts("web_fetch", Effect::Reads, &fetch("https://evil.example/x")), "ddd");
 }
+
+#[test]
+fn a_file_that_makes_or_controls_a_repository_asks() {
+    let case = Case::new();
+    for file in ["/w/x/HEAD", "/w/x/.git", "/w/x/head"] {
+        assert_eq!(case.verdicts("file_write", Effect::Writes, &write(file)), "???", "{file}");
+    }
+    let config = || write("/w/x/config").remove(0);
+    assert_eq!(case.verdicts("file_write", Effect::Writes, &[config()]), "a?a");
+    let controls = Resolved { controls_git: true, ..config() };
+    assert_eq!(case.verdicts("file_write", Effect::Writes, &[controls]), "???");
+}
