@@ -141,10 +141,13 @@ pub(crate) const TEMP_SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 #[cfg(target_os = "linux")]
 pub(crate) const FORBIDDEN_RENAMES: usize = 8;
 
-/// Maximum number of directories that are watched for a sandbox. It is a quarter of the user's
-/// limit where that is less.
+/// Maximum number of directories that a process watches for its sandboxes. It is a quarter of the
+/// user's limit where that is less.
 #[cfg(target_os = "linux")]
 pub(crate) const WATCHED_DIRECTORIES: usize = 32_768;
+
+/// Maximum number of git directories of a project. Each is guarded by mounts of its own.
+pub(crate) const GUARDED_REPOSITORIES: usize = 1_000;
 
 /// The number of sandboxes for which directory contents are cached.
 pub(crate) const INDEXES: usize = 8;

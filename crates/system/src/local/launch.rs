@@ -12,7 +12,9 @@ use super::{
     sandbox::{self, LaunchCommand, LaunchRequest, RoomRequest},
     start::{self, Launch},
 };
-use crate::limits::{CACHES_AGE, SECRET_FILE_BYTES, SECRET_FILES, TEMP_AGE, TEMP_SWEEP_INTERVAL};
+use crate::limits::{
+    CACHES_AGE, GUARDED_REPOSITORIES, SECRET_FILE_BYTES, SECRET_FILES, TEMP_AGE, TEMP_SWEEP_INTERVAL,
+};
 use crate::veil::secret_values;
 use crate::{
     AbsPath, Command, Confinement, LinkedFile, PipedCommand, Sandbox, SandboxLevel, SandboxSupport,
@@ -115,7 +117,7 @@ impl LocalSystem {
             } else {
                 sandbox.view.temp.iter().try_for_each(create_own)?;
                 let index = indexes.of(&sandbox);
-                let git = index.git_directories().map_err(|TooMany| TOO_MANY)?;
+                let git = index.git_directories().map_err(too_many)?;
                 (None, Before { index, git })
             };
             let writes = sandbox.level == SandboxLevel::WorkspaceWrite;
@@ -194,13 +196,15 @@ fn complete_sandbox(
     sandbox.view.roots.extend(outside);
     // Before the search, so that what appears after it is new.
     let index = indexes.of(sandbox);
-    let before = index.git_directories().map_err(|TooMany| TOO_MANY)?;
-    let Found { secrets, guarded, pinned, missing } = index.scan().map_err(|TooMany| TOO_MANY)?;
-    for path in guarded {
-        if !sandbox.protected.guarded.contains(&path) {
-            sandbox.protected.guarded.push(path);
-        }
+    let before = index.git_directories().map_err(too_many)?;
+    let Found { secrets, guarded, pinned, missing } = index.scan().map_err(too_many)?;
+    if before.directories.len() > GUARDED_REPOSITORIES {
+        return Err(SystemError::NoRoom(format!(
+            "the project has more than {GUARDED_REPOSITORIES} git repositories; open a folder with fewer"
+        )));
     }
+    let known: HashSet<_> = sandbox.protected.guarded.iter().cloned().collect();
+    sandbox.protected.guarded.extend(guarded.into_iter().filter(|path| !known.contains(path)));
     sandbox.protected.reserved.extend(missing);
     if let Some(copies) =
         sandbox.view.copies.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)
@@ -210,7 +214,8 @@ fn complete_sandbox(
             sandbox.protected.guarded.iter().filter(|path| is_git_config(path)).cloned().collect();
         let (linked, lines) = controls.prepare(&configs, copies)?;
         lines.iter().for_each(|line| tracing::info!("{line}"));
-        sandbox.protected.guarded.retain(|path| !linked.iter().any(|file| file.path == *path));
+        let in_copies: HashSet<_> = linked.iter().map(|file| &file.path).collect();
+        sandbox.protected.guarded.retain(|path| !in_copies.contains(path));
         sandbox.protected.linked = linked;
     }
     if sandbox.level != SandboxLevel::WorkspaceWrite {
@@ -236,8 +241,10 @@ struct Before {
     git: GitDirectories,
 }
 
-const TOO_MANY: SystemError =
-    SystemError::NoSandbox("the project has too many files to search for secret ones");
+fn too_many(_: TooMany) -> SystemError {
+    let text = "the project has too many files to search for secret ones; open a folder with fewer";
+    SystemError::NoRoom(text.to_owned())
+}
 
 /// What is done when a confined command has ended.
 #[derive(Debug)]

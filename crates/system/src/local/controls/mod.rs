@@ -169,7 +169,9 @@ fn write(path: &AbsPath, text: &str, suffix: &str) -> Result<(), SystemError> {
     let file = rustix::fs::openat(&entry.directory, &new, flags, private).map_err(fail)?;
     let mut file = File::from(file);
     let written = file.set_permissions(Permissions::from_mode(mode));
-    let written = written.and_then(|()| file.write_all(text.as_bytes())).and_then(|()| file.sync_all());
+    let written = written.and_then(|()| file.write_all(text.as_bytes()));
+    // A copy that is lost is made again.
+    let written = written.and_then(|()| if suffix == LOCK { file.sync_all() } else { Ok(()) });
     let renamed = written.map_err(|source| SystemError::from_io("write", path, source)).and_then(|()| {
         rustix::fs::renameat(&entry.directory, &new, &entry.directory, &entry.name).map_err(fail)
     });

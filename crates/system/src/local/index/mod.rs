@@ -131,7 +131,8 @@ impl Tree {
             // Not watched, or not any more.
             None => self.read_all(sandbox, limit),
         };
-        let has_roots = sandbox.view.writable().all(|root| self.directories.contains_key(root));
+        let is_known = |root: &AbsPath| self.directories.contains_key(root) || changed(root).is_none();
+        let has_roots = sandbox.view.writable().all(is_known);
         let refreshed =
             refreshed.and_then(|()| if has_roots { Ok(()) } else { self.read_all(sandbox, limit) });
         if refreshed.is_err() {

@@ -1,7 +1,14 @@
 //! Watches directories for changes of their entries.
 
 use crate::AbsPath;
+#[cfg(target_os = "linux")]
 use std::collections::{HashMap, HashSet};
+#[cfg(target_os = "linux")]
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The number of directories that this process watches.
+#[cfg(target_os = "linux")]
+static WATCHED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 /// Watched directories.
 #[cfg(target_os = "linux")]
@@ -10,7 +17,7 @@ pub(super) struct Watcher {
     inotify: std::os::fd::OwnedFd,
     paths: HashMap<i32, AbsPath>,
     numbers: HashMap<AbsPath, i32>,
-    /// Maximum number of directories.
+    /// Maximum number of directories of this process.
     most: usize,
 }
 
@@ -31,7 +38,7 @@ impl Watcher {
     /// Watches a directory. Returns whether it is watched.
     pub(super) fn add(&mut self, path: &AbsPath) -> bool {
         use rustix::fs::inotify::{WatchFlags, add_watch};
-        if self.paths.len() >= self.most {
+        if WATCHED.load(Relaxed) >= self.most {
             return false;
         }
         let events = WatchFlags::CREATE
@@ -45,10 +52,13 @@ impl Watcher {
         match add_watch(&self.inotify, path.as_std(), events) {
             Ok(number) => {
                 // The number is that of the directory, which may have had another path.
-                if let Some(before) = self.paths.insert(number, path.clone())
-                    && before != *path
-                {
-                    self.numbers.remove(&before);
+                match self.paths.insert(number, path.clone()) {
+                    // Another directory may be watched at the path that this one had.
+                    Some(before) if self.numbers.get(&before) == Some(&number) => {
+                        self.numbers.remove(&before);
+                    }
+                    Some(_) => {}
+                    None => drop(WATCHED.fetch_add(1, Relaxed)),
                 }
                 self.numbers.insert(path.clone(), number);
                 true
@@ -69,7 +79,9 @@ impl Watcher {
     /// Ends the watch of a path.
     pub(super) fn remove(&mut self, path: &AbsPath) {
         if let Some(number) = self.numbers.remove(path) {
-            self.paths.remove(&number);
+            if self.paths.remove(&number).is_some() {
+                WATCHED.fetch_sub(1, Relaxed);
+            }
             // It fails for a directory that was removed.
             rustix::fs::inotify::remove_watch(&self.inotify, number).ok();
         }
@@ -101,6 +113,7 @@ impl Watcher {
         // A directory that was moved or removed is found again, or not, from the one above it.
         for number in gone {
             let Some(path) = self.paths.remove(&number) else { continue };
+            WATCHED.fetch_sub(1, Relaxed);
             self.numbers.remove(&path);
             rustix::fs::inotify::remove_watch(&self.inotify, number).ok();
             changed.extend(path.parent());
@@ -110,6 +123,13 @@ impl Watcher {
         // Parents come before their children.
         changed.sort();
         Some(changed)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        WATCHED.fetch_sub(self.paths.len(), Relaxed);
     }
 }
 
