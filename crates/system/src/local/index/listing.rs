@@ -41,9 +41,8 @@ pub(super) struct Listing {
     pub(super) controls: Vec<String>,
     /// Symbolic links in a place to which git writes.
     pub(super) links: Vec<String>,
-    /// Other regular files. Needed to check for hard links, because a link count can change without
-    /// changing the directory.
-    pub(super) files: Vec<String>,
+    /// The number of other files.
+    files: usize,
 }
 
 impl Listing {
@@ -57,7 +56,7 @@ impl Listing {
             secrets: Vec::new(),
             controls: Vec::new(),
             links: Vec::new(),
-            files: Vec::new(),
+            files: 0,
         };
         let mut names = Vec::new();
         for entry in std::fs::read_dir(path.as_std()).into_iter().flatten().flatten() {
@@ -83,7 +82,7 @@ impl Listing {
                 // That of a worktree or a submodule contains the path of its git directory.
                 listing.controls.push(name);
             } else if kind.is_file() {
-                listing.files.push(name);
+                listing.files += 1;
             }
         }
         listing
@@ -138,7 +137,7 @@ impl Listing {
     }
 
     pub(super) fn entries(&self) -> usize {
-        self.directories.len() + self.files.len() + self.secrets.len()
+        self.directories.len() + self.files + self.secrets.len()
     }
 }
 

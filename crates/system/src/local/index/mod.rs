@@ -251,20 +251,26 @@ impl Tree {
             found.guarded.extend(listing.controls.iter().map(|name| path.join(name)));
             found.missing.extend(listing.missing().map(|name| path.join(name)));
         }
-        self.add_hard_links(&mut found);
+        self.add_hard_links(sandbox, &mut found);
         found
     }
 
-    /// Adds the hard links of secret files.
-    fn add_hard_links(&self, found: &mut Found) {
+    /// Adds the hard links of files that commands cannot read. Only if such a file has another name,
+    /// all directories are read for it: a link count can change without a change of the directory.
+    fn add_hard_links(&self, sandbox: &Sandbox, found: &mut Found) {
         let shared = |path: &AbsPath| identity(path).filter(|(_, names)| *names > 1).map(|(id, _)| id);
-        let ids: HashSet<_> = found.secrets.iter().filter_map(shared).collect();
-        if !ids.is_empty() {
-            let below = |(directory, held): (&AbsPath, &Listing)| {
-                held.files.iter().map(|name| directory.join(name)).collect::<Vec<_>>()
-            };
-            let others = self.directories.iter().flat_map(below);
-            found.secrets.extend(others.filter(|path| shared(path).is_some_and(|id| ids.contains(&id))));
+        let hidden = found.secrets.iter().filter(|path| sandbox.is_hidden(path));
+        let ids: HashSet<_> = hidden.filter_map(shared).collect();
+        if ids.is_empty() {
+            return;
+        }
+        let known: HashSet<_> = found.secrets.iter().cloned().collect();
+        for directory in self.directories.keys() {
+            let entries = std::fs::read_dir(directory.as_std()).into_iter().flatten().flatten();
+            let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+            let paths = files.filter_map(|entry| Some(directory.join(entry.file_name().to_str()?)));
+            let is_link = |path: &AbsPath| shared(path).is_some_and(|id| ids.contains(&id));
+            found.secrets.extend(paths.filter(|path| !known.contains(path) && is_link(path)));
         }
     }
 }

@@ -120,3 +120,15 @@ fn any_order_of_changes_leaves_what_a_fresh_index_finds() {
         }
     }
 }
+
+#[test]
+fn other_names_of_a_hidden_file_are_found() {
+    let mut project = Project::new();
+    project.sandbox.secret.hide.clone_from(&project.sandbox.secret.patterns);
+    project.write("a/plan.txt", "x");
+    project.write("b/other.txt", "x");
+    assert_eq!(project.secrets(), ["a/plan.txt"]);
+    let link = |name: &str| project.top.join(name).as_std().to_owned();
+    fs::hard_link(link("a/plan.txt"), link("b/same.txt")).unwrap();
+    assert_eq!(project.secrets(), ["a/plan.txt", "b/same.txt"]);
+}
