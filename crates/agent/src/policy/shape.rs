@@ -192,6 +192,8 @@ impl Program {
             }
             let name = text.split('=').next().unwrap_or(text);
             at += match text {
+                // The toolchain of rustup's proxies.
+                _ if text.starts_with('+') => 1,
                 _ if !text.starts_with('-') => break,
                 _ if self.flags.contains(&text) => 1,
                 _ if self.valued.contains(&name) => {

@@ -199,9 +199,13 @@ impl Read {
 }
 
 /// Whether a line contains what the grammar reads differently from a shell: a backslash before a
-/// line break joins two words, and a backslash before a space or tab begins or forms a word.
-/// Comparison with another parser revealed both.
+/// line break joins two words, a backslash before a space or tab begins or forms a word, and the
+/// grammar takes a line that begins with a backslash for a part of the line before. Comparison with
+/// another parser, and with other spellings of a line, revealed them.
 fn misread(line: &str) -> bool {
+    if line.split('\n').skip(1).any(|line| line.trim_start().starts_with('\\')) {
+        return true;
+    }
     let bytes = line.as_bytes();
     let inside_word = |at: usize| at > 0 && bytes[at - 1].is_ascii_alphanumeric();
     let misread = |at: usize| match bytes.get(at + 1) {

@@ -22,6 +22,11 @@ pub(super) fn of(line: &str, dialect: Dialect) -> Vec<String> {
             variants.push(apart);
         }
     }
+    let lines = || spelled_out.split('\n').map(|line| line.trim_start().trim_start_matches('\\'));
+    if spelled_out.contains('\n') {
+        // Lines that begin with a backslash as lines of their own.
+        variants.push(lines().collect::<Vec<_>>().join("\n"));
+    }
     if line.contains("alias ") {
         variants.push(aliases(&spelled_out));
     }

@@ -179,3 +179,184 @@ fn a_file_that_makes_or_controls_a_repository_asks() {
     let controls = Resolved { controls_git: true, ..config() };
     assert_eq!(case.verdicts("file_write", Effect::Writes, &[controls]), "???");
 }
+
+/// Spellings of one command, as a model of what a shell and the program make of them.
+mod spellings {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A program, options that may precede its subcommand, and the subcommand.
+    const COMMANDS: &[(&str, &[&str], &str)] = &[
+        (
+            "git",
+            &[
+                "-C .",
+                "-c a.b=c",
+                "--no-pager",
+                "-p",
+                "--git-dir=.git",
+                "--git-dir .git",
+                "--work-tree=.",
+                "--bare",
+                "--namespace=x",
+                "--exec-path=/x",
+                "--literal-pathspecs",
+                "--unknown=x",
+                "--unknown",
+            ],
+            "commit",
+        ),
+        ("docker", &["--context d", "--context=d", "-H tcp://x:1", "-D", "--config c", "--unknown d"], "run"),
+        (
+            "kubectl",
+            &["-n x", "--namespace=x", "--context c", "-v 9", "--as me", "--unknown", "-s=h"],
+            "apply",
+        ),
+        ("npm", &["--prefix web", "-C web", "--silent", "-s", "--registry=h", "--unknown x"], "publish"),
+        ("pnpm", &["--dir x", "-r", "--filter a", "-w", "--unknown"], "add"),
+        ("cargo", &["-q", "--locked", "--color never", "-Z x", "--config a=b", "+nightly"], "install"),
+        ("gh", &["-R a/b", "--repo=a/b", "--unknown"], "repo"),
+        ("systemctl", &["--user", "-q", "-H h", "--root=/x", "--unknown"], "restart"),
+    ];
+
+    fn wrapped(command: &str, wrapper: usize) -> String {
+        match wrapper {
+            1 => format!("env A=b {command}"),
+            2 => format!("nice -n 5 {command}"),
+            3 => format!("timeout 5 {command}"),
+            4 => format!("command {command}"),
+            5 => format!("sh -c \"{command}\""),
+            6 => format!("echo x | xargs {command}"),
+            7 => format!("sudo {command}"),
+            8 => format!("(cd . && {command})"),
+            9 => format!("true; {command} &"),
+            10 => format!("! {command}"),
+            11 => format!("A=b {command}"),
+            12 => format!("if true; then {command}; fi"),
+            13 => format!("nohup setsid {command} > /dev/null"),
+            14 => format!("eval {command}"),
+            15 => format!("find . -exec {command} \\;"),
+            16 => format!("exec {command}"),
+            17 => format!("sh <<E\n{command}\nE"),
+            18 => format!("f() {{ {command}; }}; f"),
+            19 => format!("for a in b; do {command}; done"),
+            20 => format!("echo $({command})"),
+            21 => format!("cat <({command})"),
+            22 => format!("env -S '{command}'"),
+            23 => format!("bash -lc '{command}'"),
+            24 => format!("watch -n1 {command}"),
+            25 => format!("echo \"`{command}`\""),
+            26 => format!("[[ -n $({command}) ]]"),
+            27 => format!("stdbuf -oL {command}"),
+            28 => format!("flock /tmp/l {command}"),
+            29 => format!("bash -c 'sh -c \"{command}\"'"),
+            30 => format!("{command} | cat"),
+            31 => format!("ls\n{command}"),
+            32 => format!("trap '{command}' EXIT"),
+            33 => format!("echo '{command}' | sh"),
+            34 => format!("busybox sh -c '{command}'"),
+            35 => format!("coproc {command}"),
+            _ => command.to_owned(),
+        }
+    }
+
+    fn quoted(word: &str, how: usize) -> String {
+        let (first, rest) = word.split_at(1);
+        match how {
+            1 => format!("'{word}'"),
+            2 => format!("{first}'{rest}'"),
+            3 => format!("\\{word}"),
+            4 => format!("{first}\\{rest}"),
+            _ => word.to_owned(),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn a_denial_holds_for_every_spelling_and_tool(
+            (which, wrapper, tool) in (0..COMMANDS.len(), 0..37_usize, 0..4_usize),
+            options in prop::collection::vec(0..16_usize, 0..3),
+            (path, quotes, quotes_of_subcommand) in (any::<bool>(), 0..5_usize, 0..5_usize),
+        ) {
+            let (program, known, subcommand) = COMMANDS[which];
+            let rule = format!("bash({program} {subcommand}*)");
+            let case = Case { rules: rules(&[&rule], &[], &[]), ..Case::new() };
+            let options: Vec<_> = options.iter().map(|at| known[at % known.len()]).collect();
+            let program = if path { format!("/usr/bin/{program}") } else { quoted(program, quotes) };
+            let words = [&[program.as_str()][..], &options, &[&quoted(subcommand, quotes_of_subcommand), "x"]];
+            let line = wrapped(&words.concat().join(" "), wrapper);
+            let tool = ["bash", "shell", "shell_start", "ide_terminal"][tool];
+            let verdicts = case.verdicts(tool, Effect::Executes, &run(&line));
+            prop_assert!(!verdicts.contains('a'), "{}: {}", line, verdicts);
+        }
+    }
+
+    /// What a shell runs beside `echo a` in each of these lines.
+    const BESIDE: &[&str] = &[
+        "echo a; touch b",
+        "echo a && touch b",
+        "echo a || touch b",
+        "echo a | tee b",
+        "echo a & touch b",
+        "echo a\ntouch b",
+        "echo $(touch b)",
+        "echo `touch b`",
+        "echo \"$(touch b)\"",
+        "echo a > b",
+        "echo a >> b",
+        "echo a 2> b",
+        "echo a &> b",
+        "echo a >| b",
+        "echo <(touch b)",
+        "echo a; (touch b)",
+        "{ echo a; touch b; }",
+        "echo ${X:=$(touch b)}",
+        "echo $((a[$(touch b)]))",
+        "echo a | xargs touch",
+        "PATH=. echo a; touch b",
+        "echo() { touch b; }; echo a",
+        "alias echo=touch; echo b",
+        "sudo echo a",
+        "echo a <<E\n$(touch b)\nE",
+        "if echo a; then touch b; fi",
+        "while touch b; do echo a; done",
+        "echo a; . b",
+        "time touch b",
+        "! touch b",
+        "coproc touch b",
+        "echo a \\\n; touch b",
+        "echo a #\ntouch b",
+        "echo 'a'\"'\"; touch b",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn what_runs_beside_an_allowed_command_asks(
+            (which, wrapper, tool) in (0..BESIDE.len(), 0..14_usize, 0..4_usize),
+        ) {
+            let case = Case { rules: rules(&[], &[], &["bash(echo *)", "bash(cd *)", "bash(true)"]), ..Case::new() };
+            let tool = ["bash", "shell", "shell_start", "ide_terminal"][tool];
+            let line = if wrapper == 11 { BESIDE[which].to_owned() } else { wrapped(BESIDE[which], wrapper) };
+            let verdicts = case.verdicts(tool, Effect::Executes, &run(&line));
+            prop_assert!(!verdicts.starts_with('a'), "{}: {}", line, verdicts);
+        }
+
+        #[test]
+        fn a_denied_file_is_denied_in_every_spelling(
+            parts in prop::collection::vec(0..6_usize, 0..4),
+            (tool, upper) in (0..5_usize, any::<bool>()),
+        ) {
+            let case = Case { rules: rules(&["file_write(sub/*)"], &[], &[]), ..Case::new() };
+            let before: String = parts.iter().map(|at| ["./", "a/../", ".//", "sub/../", "a/b/../../", ""][*at]).collect();
+            let folder = if upper { "SUB" } else { "sub" };
+            let file = path("/w").join(format!("{before}{folder}/c"));
+            let accesses = vec![Resolved::new(Access::Write(file), None, Dialect::Bash)];
+            let tool = ["file_write", "file_edit", "apply_patch", "ide_write_file", "ide_edit"][tool];
+            prop_assert_eq!(case.verdicts(tool, Effect::Writes, &accesses), "ddd");
+        }
+    }
+}

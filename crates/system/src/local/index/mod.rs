@@ -2,8 +2,8 @@
 //! that other programs execute or obey by themselves, at any depth. The directories are read once
 //! and then watched, so a command costs the same in a project of any size.
 //!
-//! Where directories cannot be watched, or there are more of them than [`WATCHED_DIRECTORIES`], the
-//! time of change of each is compared before each command.
+//! Where directories cannot be watched, or there are too many of them, the time of change of each
+//! is compared before each command.
 
 mod git;
 mod listing;
@@ -255,8 +255,9 @@ impl Tree {
         found
     }
 
-    /// Adds the hard links of files that commands cannot read. Only if such a file has another name,
-    /// all directories are read for it: a link count can change without a change of the directory.
+    /// Adds the hard links of files that commands cannot read. Only if such a file has another
+    /// name, all directories are read for it: a link count can change without a change of the
+    /// directory.
     fn add_hard_links(&self, sandbox: &Sandbox, found: &mut Found) {
         let shared = |path: &AbsPath| identity(path).filter(|(_, names)| *names > 1).map(|(id, _)| id);
         let hidden = found.secrets.iter().filter(|path| sandbox.is_hidden(path));

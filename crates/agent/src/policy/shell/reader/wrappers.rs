@@ -273,9 +273,13 @@ impl Reader<'_> {
             if word.text.contains([' ', ';']) {
                 let inner = Read::of(&word.text, self.dialect, self.depth + 1);
                 self.inner(inner, &command);
-            } else if severe::is_decided(name) || runs_others(name) {
+            } else if !name.starts_with('-') {
                 let inner = SimpleCommand { words: words[at..].to_vec(), wrapped: true, ..command.clone() };
-                self.unwrapped(inner, depth + 1);
+                match severe::is_decided(name) || runs_others(name) {
+                    true => self.unwrapped(inner, depth + 1),
+                    // For the rules of the settings, which may name any program.
+                    false => self.commands.push(inner),
+                }
             }
         }
         self.commands.push(command);
@@ -327,9 +331,7 @@ impl Reader<'_> {
         let runs = |word: &Word| matches!(word.text.as_str(), "foreach" | "run");
         if let Some(at) = command.words.iter().position(runs) {
             let words: Vec<_> = command.words[at + 1..].to_vec();
-            if words.first().is_some_and(|word| severe::is_decided(&word.text)) {
-                self.commands.push(SimpleCommand { words, wrapped: true, ..command.clone() });
-            }
+            self.commands.push(SimpleCommand { words, wrapped: true, ..command.clone() });
         }
     }
 
