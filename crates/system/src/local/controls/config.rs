@@ -220,7 +220,6 @@ fn is_harmless(setting: &Setting) -> bool {
 }
 
 /// Returns whether all settings of a file are known to name no program.
-#[cfg(any(target_os = "linux", test))]
 pub(in crate::local) fn all_harmless(text: &str) -> bool {
     let Some(config) = Config::parse(text) else { return false };
     let (_, others) = Config::default().judge(&config);
