@@ -273,7 +273,7 @@ fn an_idle_agent_ends_when_its_editor_closes_the_output() {
 #[test]
 fn an_idle_gateway_ends_when_its_client_closes_the_output() {
     let home = Home::new();
-    let server = ["sh", "-c", "echo $$ > ${project}/pid; exec sleep 300"];
+    let server = ["sh", "-c", "cd ${project}; echo $$ > pid; exec sleep 300"];
     assert!(home.run(&[&["mcp", "add", "quiet", "--"][..], &server].concat()).status.success());
     let (reader, writer) = std::io::pipe().unwrap();
     let mut child = {

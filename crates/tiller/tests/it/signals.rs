@@ -48,7 +48,7 @@ fn a_signal_at_the_very_start_ends_every_mode_with_its_code() {
 fn a_gateway_ends_with_the_code_of_the_signal() {
     let home = Home::new();
     assert!(
-        home.run(&["mcp", "add", "quiet", "--", "sh", "-c", "echo $$ > ${project}/pid; exec sleep 300"])
+        home.run(&["mcp", "add", "quiet", "--", "sh", "-c", "cd ${project}; echo $$ > pid; exec sleep 300"])
             .status
             .success()
     );
