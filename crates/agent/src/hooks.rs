@@ -191,8 +191,10 @@ impl Hooks {
             if program.contains('/') { cwd.join(program).as_str().to_owned() } else { program.clone() };
         let is_confined = hook.is_confined && programs.is_confined_by(system.as_ref()).await;
         let system = match hook.is_confined {
+            // A project's hook sees what commands see.
+            true if hook.origin.is_some() => programs.on(Arc::clone(system)).await,
             true => {
-                // The hook's own files are visible, wherever they are.
+                // The files of a hook of the user's are visible, wherever they are.
                 let named = std::iter::once(&program).chain(args).filter_map(|word| AbsPath::new(word).ok());
                 programs.clone().with_readable(named).on(Arc::clone(system)).await
             }

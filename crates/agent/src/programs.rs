@@ -58,13 +58,48 @@ impl ProjectPrograms {
         if !self.is_confined_by(system.as_ref()).await {
             return system;
         }
+        let sandbox = self.resolved(system.as_ref()).await;
+        Arc::new(Confined::new(system, sandbox))
+    }
+
+    /// Returns the sandbox with the links of its roots resolved, also in what is guarded in them.
+    async fn resolved(&self, system: &dyn System) -> Sandbox {
         let mut sandbox = self.sandbox.clone();
         for root in &mut sandbox.view.roots {
-            *root = system.resolve(root).await.unwrap_or_else(|_| root.clone());
+            let real = system.resolve(root).await.unwrap_or_else(|_| root.clone());
+            let protected = &mut sandbox.protected;
+            for path in protected.guarded.iter_mut().chain(&mut protected.reserved) {
+                if let Some(below) = path.relative_to(root) {
+                    *path = real.join(below);
+                }
+            }
+            *root = real;
         }
         if let Some(home) = &mut sandbox.view.home {
             home.at = system.resolve(&home.at).await.unwrap_or_else(|_| home.at.clone());
         }
-        Arc::new(Confined::new(system, sandbox))
+        sandbox
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use system::FakeSystem;
+
+    #[tokio::test]
+    async fn what_is_guarded_is_where_a_link_to_the_project_leads() {
+        let path = |text: &str| AbsPath::new(text).unwrap();
+        let system = FakeSystem::new();
+        system.add_dir("/real");
+        system.add_link("/link", "/real");
+        let mut sandbox = Sandbox::default();
+        sandbox.view.roots.push(path("/link"));
+        sandbox.protected.guarded.extend([path("/link/.vscode"), path("/settings")]);
+        sandbox.protected.reserved.push(path("/link/.envrc"));
+        let resolved = ProjectPrograms::new(path("/link"), sandbox).resolved(&system).await;
+        assert_eq!(resolved.view.roots, [path("/real")]);
+        assert_eq!(resolved.protected.guarded, [path("/real/.vscode"), path("/settings")]);
+        assert_eq!(resolved.protected.reserved, [path("/real/.envrc")]);
     }
 }

@@ -102,14 +102,14 @@ impl ChildSessions for Children {
     ) -> Result<SubagentWorktree, String> {
         let surface = self.watchers.current().ok_or(CLOSED)?;
         let _alone = self.worktrees.lock().await;
-        let place = self.programs().await;
+        let place = self.programs();
         worktree::create(&surface.system, &place, &self.root, agent, known).await
     }
 
     async fn hand_back(&self, worktree: &SubagentWorktree) -> String {
         let _alone = self.worktrees.lock().await;
         match self.watchers.current() {
-            Some(surface) => worktree::hand_back(&surface.system, &self.programs().await, worktree).await,
+            Some(surface) => worktree::hand_back(&surface.system, &self.programs(), worktree).await,
             None => format!("Its work is in {}, on branch {}.", worktree.folder, worktree.branch),
         }
     }
@@ -117,7 +117,7 @@ impl ChildSessions for Children {
 
 impl Children {
     /// Returns the place in which git runs.
-    async fn programs(&self) -> ProjectPrograms {
+    fn programs(&self) -> ProjectPrograms {
         let state = self.state.state();
         let options = self.family.settings.seen();
         project_programs(&options, &self.root, &self.cwd, &state.additional_directories)
