@@ -53,22 +53,26 @@ impl LocalSystem {
         external: bool,
     ) -> Result<Option<Launch>, SystemError> {
         let launch = self.launch_command(command, external);
-        match &command.confinement {
-            Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox) => {
-                self.confined(launch, &command.env, sandbox, external).await.map(Some)
-            }
-            Confinement::Session | Confinement::Lifted => Ok(self.supervised(launch, external)),
-        }
+        self.launched(launch, &command.env, &command.confinement, external).await
     }
 
     /// As [`Self::prepare`], for a program with piped streams.
     pub(super) async fn prepare_piped(&self, command: &PipedCommand) -> Result<Option<Launch>, SystemError> {
-        let launch = piped(command);
-        match &command.confinement {
+        self.launched(piped(command), &command.env, &command.confinement, false).await
+    }
+
+    async fn launched(
+        &self,
+        command: LaunchCommand,
+        env: &[(String, String)],
+        confinement: &Confinement,
+        external: bool,
+    ) -> Result<Option<Launch>, SystemError> {
+        match confinement {
             Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox) => {
-                self.confined(launch, &command.env, sandbox, false).await.map(Some)
+                self.confined(command, env, sandbox, external).await.map(Some)
             }
-            Confinement::Session | Confinement::Lifted => Ok(self.supervised(launch, false)),
+            Confinement::Session | Confinement::Lifted => Ok(self.supervised(command, external)),
         }
     }
 
@@ -94,7 +98,7 @@ impl LocalSystem {
     /// Creates the request for a confined command with these variables of its own.
     async fn confined(
         &self,
-        command: LaunchCommand,
+        mut command: LaunchCommand,
         env: &[(String, String)],
         sandbox: &Sandbox,
         external: bool,
@@ -126,7 +130,6 @@ impl LocalSystem {
             Ok((sandbox, room, aftermath))
         })
         .await?;
-        let mut command = command;
         if let Some(temp) =
             sandbox.view.temp.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)
         {
@@ -194,11 +197,9 @@ fn complete_sandbox(
         }
     }
     sandbox.view.roots.extend(outside);
-    // Before the search, so that what appears after it is new.
     let index = indexes.of(sandbox);
-    let before = index.git_directories().map_err(too_many)?;
-    let Found { secrets, guarded, pinned, missing } = index.scan().map_err(too_many)?;
-    if before.directories.len() > GUARDED_REPOSITORIES {
+    let Found { secrets, guarded, pinned, missing, git } = index.scan().map_err(too_many)?;
+    if git.directories.len() > GUARDED_REPOSITORIES {
         return Err(SystemError::NoRoom(format!(
             "the project has more than {GUARDED_REPOSITORIES} git repositories; open a folder with fewer"
         )));
@@ -231,7 +232,7 @@ fn complete_sandbox(
     sandbox.protected.pinned = pinned;
     let values =
         readable.iter().take(SECRET_FILES).filter_map(small_text).flat_map(|text| secret_values(&text));
-    Ok((values.collect(), Before { index, git: before }))
+    Ok((values.collect(), Before { index, git }))
 }
 
 /// What there was before a command.

@@ -81,47 +81,8 @@ fn set_aside(path: &AbsPath, why: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::index::Indexes;
-    use crate::{Sandbox, View};
+    use crate::local::index::testing::Project;
     use std::fs;
-
-    struct Project {
-        _dir: tempfile::TempDir,
-        top: AbsPath,
-        indexes: Indexes,
-    }
-
-    impl Project {
-        fn new() -> Self {
-            let dir = tempfile::tempdir().unwrap();
-            let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
-            Self { _dir: dir, top, indexes: Indexes::default() }
-        }
-
-        fn write(&self, name: &str, text: &str) {
-            let path = self.top.join(name);
-            fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
-            fs::write(path.as_std(), text).unwrap();
-        }
-
-        fn rename(&self, from: &str, to: &str) {
-            fs::rename(self.top.join(from).as_std(), self.top.join(to).as_std()).unwrap();
-        }
-
-        fn link(&self, name: &str) {
-            std::os::unix::fs::symlink("/nowhere", self.top.join(name).as_std()).unwrap();
-        }
-
-        fn has(&self, name: &str) -> bool {
-            self.top.join(name).as_std().symlink_metadata().is_ok()
-        }
-
-        fn git(&self) -> GitDirectories {
-            let view = View { roots: vec![self.top.clone()], ..View::default() };
-            let sandbox = Sandbox { view, ..Sandbox::default() };
-            self.indexes.of(&sandbox).git_directories().unwrap()
-        }
-    }
 
     #[test]
     fn new_git_configurations_and_hooks_that_run_programs_are_disabled() {

@@ -31,6 +31,8 @@ pub(super) struct Found {
     pub(super) pinned: Vec<AbsPath>,
     /// Files of git directories that do not exist, and would control what git executes.
     pub(super) missing: Vec<AbsPath>,
+    /// The git directories.
+    pub(super) git: GitDirectories,
 }
 
 /// The directories have more entries than the limit.
@@ -44,7 +46,7 @@ pub(super) struct Indexes(Mutex<VecDeque<Arc<Index>>>);
 impl Indexes {
     /// Returns the index of a sandbox's writable directories.
     pub(super) fn of(&self, sandbox: &Sandbox) -> Arc<Index> {
-        let scope = Scope::of(sandbox);
+        let scope = scope(sandbox);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.iter().position(|index| index.scope == scope).and_then(|at| all.remove(at));
         let index = known.unwrap_or_else(|| Arc::new(Index { scope, tree: Mutex::default() }));
@@ -54,26 +56,20 @@ impl Indexes {
     }
 }
 
-/// The settings of a sandbox that determine what is found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Scope {
-    sandbox: Sandbox,
-}
-
-impl Scope {
-    fn of(sandbox: &Sandbox) -> Self {
-        let mut own = Sandbox::default();
-        own.view.roots.clone_from(&sandbox.view.roots);
-        own.secret.clone_from(&sandbox.secret);
-        own.secret.blanked.clear();
-        Self { sandbox: own }
-    }
+/// Returns a sandbox with the settings alone that determine what is found.
+fn scope(sandbox: &Sandbox) -> Sandbox {
+    let mut own = Sandbox::default();
+    own.view.roots.clone_from(&sandbox.view.roots);
+    own.secret.clone_from(&sandbox.secret);
+    own.secret.blanked.clear();
+    own
 }
 
 /// The index of some directories.
 #[derive(Debug)]
 pub(super) struct Index {
-    scope: Scope,
+    /// What determines what is found.
+    scope: Sandbox,
     tree: Mutex<Tree>,
 }
 
@@ -99,8 +95,8 @@ impl Index {
 
     fn scan_at_most(&self, limit: usize) -> Result<Found, TooMany> {
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        tree.refresh(&self.scope.sandbox, limit)?;
-        Ok(tree.found(&self.scope.sandbox))
+        tree.refresh(&self.scope, limit)?;
+        Ok(tree.found(&self.scope))
     }
 
     /// Returns the git directories that exist now.
@@ -109,9 +105,8 @@ impl Index {
     /// As for [`Self::scan`].
     pub(super) fn git_directories(&self) -> Result<GitDirectories, TooMany> {
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        tree.refresh(&self.scope.sandbox, INDEX_ENTRIES)?;
-        let marked = tree.marked.iter().filter_map(|path| Some((path, tree.directories.get(path)?)));
-        Ok(GitDirectories::of(marked))
+        tree.refresh(&self.scope, INDEX_ENTRIES)?;
+        Ok(GitDirectories::of(tree.marked()))
     }
 }
 
@@ -240,10 +235,14 @@ impl Tree {
         }
     }
 
+    /// Returns the directories with something in them that is found.
+    fn marked(&self) -> impl Iterator<Item = (&AbsPath, &Listing)> {
+        self.marked.iter().filter_map(|path| Some((path, self.directories.get(path)?)))
+    }
+
     fn found(&self, sandbox: &Sandbox) -> Found {
-        let mut found = Found::default();
-        let marked = self.marked.iter().filter_map(|path| Some((path, self.directories.get(path)?)));
-        for (path, listing) in marked {
+        let mut found = Found { git: GitDirectories::of(self.marked()), ..Found::default() };
+        for (path, listing) in self.marked() {
             if listing.secrets.iter().any(|name| !sandbox.is_secret_by_name(name)) {
                 found.pinned.push(path.clone());
             }
@@ -295,5 +294,7 @@ fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
     Some(((found.dev(), found.ino()), found.nlink()))
 }
 
+#[cfg(test)]
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;

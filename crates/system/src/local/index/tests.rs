@@ -1,49 +1,6 @@
+use super::testing::Project;
 use super::*;
-use crate::{SecretPaths, View};
 use std::fs;
-
-struct Project {
-    _dir: tempfile::TempDir,
-    top: AbsPath,
-    indexes: Indexes,
-    sandbox: Sandbox,
-}
-
-impl Project {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
-        let sandbox = Sandbox {
-            view: View { roots: vec![top.clone()], ..View::default() },
-            secret: SecretPaths { patterns: vec!["*plan.txt".to_owned()], ..SecretPaths::default() },
-            ..Sandbox::default()
-        };
-        Self { _dir: dir, top, indexes: Indexes::default(), sandbox }
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.top.join(name);
-        fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
-        fs::write(path.as_std(), text).unwrap();
-    }
-
-    fn rename(&self, from: &str, to: &str) {
-        fs::rename(self.top.join(from).as_std(), self.top.join(to).as_std()).unwrap();
-    }
-
-    fn found(&self) -> Found {
-        self.indexes.of(&self.sandbox).scan().unwrap()
-    }
-
-    /// Returns the secret files, relative to the project.
-    fn secrets(&self) -> Vec<String> {
-        let found = self.found().secrets;
-        let mut names: Vec<_> =
-            found.iter().filter_map(|path| path.relative_to(&self.top)).map(str::to_owned).collect();
-        names.sort();
-        names
-    }
-}
 
 #[test]
 fn names_are_guarded_in_every_spelling_that_a_file_system_accepts() {
