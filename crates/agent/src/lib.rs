@@ -111,8 +111,10 @@ pub use model::{
 pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;
 pub use policy::{
-    Answer, CommandFiles, PermissionRule, PermissionRules, Remedy, SandboxOptions, Secrets, ServerRule,
-    ServerRules, check_tool_name, check_tool_pattern, tool_names,
+    AddressKind, Answer, CommandFiles, CommandNetwork, ConnectionJudge, Destination, Expectation,
+    NetworkOptions, NetworkRule, NetworkRules, PermissionRule, PermissionRules, Remedy, SandboxOptions,
+    Secrets, ServerRule, ServerRules, Traffic, address_kind, check_tool_name, check_tool_pattern,
+    refused_address, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
 pub use programs::ProjectPrograms;

@@ -320,6 +320,22 @@ pub(crate) const LIVE_KEPT_BYTES: usize = 64 * 1024;
 pub(crate) const PLAIN_LINE_CHARS: usize = 16 * 1024;
 /// "Always" answers that one session remembers; further answers apply once.
 pub(crate) const GRANTS: usize = 1_000;
+
+/// How long a connection of a command waits for the user's answer, unless the settings say
+/// otherwise. Package managers wait longer.
+pub(crate) const NETWORK_ASK_WAIT: Duration = Duration::from_secs(60);
+
+/// Maximum number of questions about hosts for one command; further hosts are refused.
+pub(crate) const NETWORK_QUESTIONS: usize = 8;
+
+/// Maximum number of ports at which commands reach other hosts.
+pub(crate) const NETWORK_PORTS: usize = 32;
+
+/// Maximum number of hosts that are remembered for the result of a command.
+pub(crate) const NETWORK_HOSTS: usize = 64;
+
+/// Maximum number of hosts that a result names.
+pub(crate) const NETWORK_HOSTS_TOLD: usize = 8;
 /// Files that a session tracks as seen by the model. Eviction keeps at least the most recently used
 /// half; an evicted file must be read again before it is edited.
 pub(crate) const TRACKED_FILES: usize = 8_000;

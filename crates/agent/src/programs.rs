@@ -3,7 +3,7 @@
 //! decides what they do.
 
 use std::sync::Arc;
-use system::{AbsPath, Confined, Sandbox, SandboxLevel, System};
+use system::{AbsPath, Confined, Network, Sandbox, SandboxLevel, System};
 
 /// The place in which a session's own programs run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl ProjectPrograms {
 
     /// Returns this place with the network of this machine.
     pub fn with_network(mut self) -> Self {
-        self.sandbox.network = true;
+        self.sandbox.network = Network::Open;
         self
     }
 

@@ -5,12 +5,13 @@
 //! there is no second lookup that could return other addresses (DNS rebinding).
 
 use crate::client::Network;
+use agent::{AddressKind, address_kind};
 use reqwest::{
     Url,
     dns::{Addrs, Name, Resolve, Resolving},
 };
 use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     sync::Arc,
 };
@@ -142,59 +143,10 @@ fn literal(host: &str) -> Option<IpAddr> {
 
 /// Returns whether an address may be connected to.
 pub(crate) fn is_allowed(address: IpAddr, network: Network) -> bool {
-    match (kind(address), network) {
-        (Kind::Public, _) | (Kind::Private, Network::Private) => true,
-        (Kind::Private, Network::Public) | (Kind::Never, _) => false,
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Public,
-    /// This machine, or a private network.
-    Private,
-    /// Never the address of a service: link-local (where clouds serve credentials), unspecified,
-    /// multicast, broadcast.
-    Never,
-}
-
-fn kind(address: IpAddr) -> Kind {
-    match address {
-        IpAddr::V4(address) => kind_v4(address),
-        IpAddr::V6(address) => kind_v6(address),
-    }
-}
-
-fn kind_v4(address: Ipv4Addr) -> Kind {
-    let [a, b, c, _] = address.octets();
-    match (a, b, c) {
-        (0, ..) | (169, 254, _) | (224..=255, ..) => Kind::Never,
-        (127 | 10, ..) | (172, 16..=31, _) | (192, 168, _) | (100, 64..=127, _) => Kind::Private,
-        // Benchmarking, documentation, protocol assignments, 6to4 relays.
-        (198, 18 | 19, _) | (192, 0, 0 | 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) => Kind::Never,
-        _ => Kind::Public,
-    }
-}
-
-fn kind_v6(address: Ipv6Addr) -> Kind {
-    let parts = address.segments();
-    let v4_at = |at: usize| {
-        let [a, b] = parts[at].to_be_bytes();
-        let [c, d] = parts[at + 1].to_be_bytes();
-        kind_v4(Ipv4Addr::new(a, b, c, d))
-    };
-    match parts {
-        [0, 0, 0, 0, 0, 0, 0, 1] => Kind::Private,
-        // `::ffff:a.b.c.d`, and the older `::a.b.c.d`.
-        [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0, 0, 0, 0, 0, 0, ..] => v4_at(6),
-        // NAT64 and 6to4 addresses embed an IPv4 address.
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] => v4_at(6),
-        [0x64, 0xff9b, ..] => Kind::Never,
-        [0x2002, ..] => v4_at(1),
-        [0x2001, 0, ..] | [0x2001, 0xdb8, ..] | [0x100, 0, 0, 0, ..] => Kind::Never,
-        [first, ..] if first & 0xfe00 == 0xfc00 => Kind::Private,
-        [first, ..] if first & 0xe000 == 0x2000 => Kind::Public,
-        _ => Kind::Never,
+    match (address_kind(address), network) {
+        (AddressKind::Public, _) | (AddressKind::Private | AddressKind::Loopback, Network::Private) => true,
+        (AddressKind::Private | AddressKind::Loopback, Network::Public)
+        | (AddressKind::Reserved | AddressKind::Never, _) => false,
     }
 }
 
@@ -231,6 +183,9 @@ mod tests {
             ("http://[2002:7f00:1::]/", false, true),
             ("http://[fe80::1]/", false, false),
             ("http://[::]/", false, false),
+            ("http://168.63.129.16/", false, false),
+            ("http://100.100.100.200/", false, false),
+            ("http://[fd00:ec2::254]/", false, false),
             ("http://0.0.0.0/", false, false),
             ("http://0/", false, false),
             ("http://255.255.255.255/", false, false),

@@ -31,6 +31,7 @@ mod process;
 mod project_file;
 mod read_only;
 mod resolve;
+mod room_network;
 mod sandbox;
 mod secrets;
 mod system;
@@ -60,9 +61,10 @@ pub use process::{
 };
 pub use project_file::{FoundRules, read_found, resolve_inside};
 pub use read_only::ReadOnly;
+pub use room_network::{RoomNetwork, RoomSockets};
 pub use sandbox::{
-    Confinement, LinkedFile, MIN_LANDLOCK_ABI, ProtectedPaths, ResourceLimits, Sandbox, SandboxLevel,
-    SandboxSupport, SecretPaths,
+    Confinement, LinkedFile, MIN_LANDLOCK_ABI, Network, ProtectedPaths, ResourceLimits, Sandbox,
+    SandboxLevel, SandboxSupport, SecretPaths,
 };
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
 pub use system::{DiskSnapshot, Entry, FileId, FileKind, Metadata, Route, Routes, System, WalkOptions};

@@ -31,15 +31,46 @@ impl SandboxLevel {
     }
 }
 
+/// The network of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Network {
+    /// There is no TCP, no UDP, no name resolution and no local socket to other programs. Loopback
+    /// works if the kernel has network namespaces.
+    #[default]
+    Off,
+    /// Connections arrive at a [`RoomNetwork`](crate::RoomNetwork), which decides about each. Without
+    /// namespaces, or where nothing serves it, this is the same as [`Network::Off`].
+    Session,
+    /// The network of this machine.
+    Open,
+}
+
+impl Network {
+    /// Returns the name in requests to the launcher.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Session => "session",
+            Self::Open => "open",
+        }
+    }
+
+    /// Returns the network with a name.
+    pub(crate) fn of(id: &str) -> Option<Self> {
+        [Self::Off, Self::Session, Self::Open].into_iter().find(|network| network.id() == id)
+    }
+}
+
 /// The confinement of one command. All paths must be resolved, because the launcher would follow a
 /// link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Sandbox {
     /// How much of the file system is writable.
     pub level: SandboxLevel,
-    /// Whether the network is reachable. Without it there is no TCP, no UDP, no name resolution and
-    /// no local socket to other programs. Loopback works if the kernel has network namespaces.
-    pub network: bool,
+    /// The network that is reachable.
+    pub network: Network,
+    /// The ports of other hosts that commands reach by [`Network::Session`].
+    pub ports: Vec<u16>,
     /// The files that the command sees.
     pub view: View,
     /// What stays unchanged although it lies below a writable directory.

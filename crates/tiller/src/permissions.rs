@@ -18,9 +18,9 @@ use system::AbsPath;
 /// How the rules decide.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Explained {
-    /// What would be done: read, write, fetch or run.
+    /// What would be done: read, write, fetch, connect or run.
     action: &'static str,
-    /// The path, the URL or the command.
+    /// The path, the URL, the host or the command.
     subject: String,
     /// What each rule says, in the order in which they are asked.
     steps: Vec<ExplainedStep>,
@@ -68,6 +68,7 @@ pub(crate) async fn run(
                 ExplainedAs::Path if write => ("write", "write the file"),
                 ExplainedAs::Path => ("read", "read the file"),
                 ExplainedAs::Url => ("fetch", "fetch the URL"),
+                ExplainedAs::Host => ("connect", "connect a command to"),
                 ExplainedAs::Command => ("run", "run the command"),
             };
             let mut text = format!("{:<18} {verb} {what}\n", "subject");

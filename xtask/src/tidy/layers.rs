@@ -8,7 +8,7 @@ use super::tree::Tree;
 /// The layers, top to bottom. A crate may depend on crates of lower layers only.
 const LAYERS: [&[&str]; 5] = [
     &["tiller"],
-    &["acp", "tui", "providers", "store", "mcp", "lua", "integrations"],
+    &["acp", "tui", "providers", "store", "mcp", "egress", "lua", "integrations"],
     &["serve"],
     &["agent"],
     &["system"],

@@ -3,6 +3,7 @@
 use crate::{
     Access, Effect, Lifetime, RuntimeOptions,
     gate::hypothesis::{self, Question},
+    policy::network::{Destination, NetworkDecision, NetworkGrants, NetworkPolicy, WEB_PORTS, decide},
 };
 use std::sync::Arc;
 use system::{AbsPath, System};
@@ -25,11 +26,14 @@ pub enum ExplainedAs {
     Path,
     /// A URL that is fetched.
     Url,
+    /// A host that a command connects to.
+    Host,
 }
 
-/// Evaluates the policy's chain for a command, a path or a URL.
+/// Evaluates the policy's chain for a command, a path or a URL, or the decision about a host.
 ///
-/// `what` is a URL if it begins with `http://` or `https://` and contains no whitespace. It is a
+/// `what` is a host, optionally with a port, if it looks like one and names nothing that exists in the
+/// directory. It is a URL if it begins with `http://` or `https://` and contains no whitespace. It is a
 /// path if it contains no whitespace and either contains a slash or begins with a dot, or if it
 /// names something that exists in the directory. The path is read, or written if `write` is set.
 pub async fn explain(
@@ -39,6 +43,11 @@ pub async fn explain(
     what: &str,
     write: bool,
 ) -> Vec<Step> {
+    if let ExplainedAs::Host = explained_as(system.as_ref(), cwd, what, write).await
+        && let Some(destination) = host(what)
+    {
+        return vec![Step { rule: "network".to_owned(), says: network(options, &destination) }];
+    }
     let steps =
         hypothesis::explain(options, system.as_ref(), cwd, asked(system.as_ref(), cwd, what, write).await)
             .await;
@@ -55,7 +64,38 @@ pub async fn explained_as(system: &dyn System, cwd: &AbsPath, what: &str, write:
     let looks_like_path = is_one_word && (what.contains('/') || what.starts_with('.'));
     let is_path =
         write || looks_like_path || (!what.contains('\0') && system.metadata(&cwd.join(what)).await.is_ok());
-    if is_path { ExplainedAs::Path } else { ExplainedAs::Command }
+    match is_path {
+        true => ExplainedAs::Path,
+        false if host(what).is_some() => ExplainedAs::Host,
+        false => ExplainedAs::Command,
+    }
+}
+
+/// Returns the destination that a word names, if it looks like the name of a host: with a dot, and with
+/// letters only behind the last one.
+fn host(what: &str) -> Option<Destination> {
+    let (name, port) = match what.split_once(':') {
+        Some((name, port)) => (name, port.parse().ok()?),
+        None => (what, WEB_PORTS[0]),
+    };
+    let (_, last) = name.rsplit_once('.')?;
+    let is_name = last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic());
+    Destination::host(name, port).filter(|_| is_name)
+}
+
+/// Describes the decision about a connection of a command.
+fn network(options: &RuntimeOptions, destination: &Destination) -> String {
+    let policy = NetworkPolicy {
+        options: &options.sandbox.network,
+        permission_mode: options.start.permission_mode,
+        rules: &options.permissions.rules.network,
+        grants: &NetworkGrants::default(),
+    };
+    match decide(&policy, destination) {
+        NetworkDecision::Allow { rule } => format!("allow ({rule})"),
+        NetworkDecision::Ask { scope, .. } => format!("ask; the rule {} would allow it", scope.rule()),
+        NetworkDecision::Deny { reason } => format!("deny: {reason}"),
+    }
 }
 
 async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Question<'static> {
@@ -63,7 +103,7 @@ async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Q
         ExplainedAs::Path if write => ("file_write", Effect::Writes, Access::Write(cwd.join(what))),
         ExplainedAs::Path => ("file_read", Effect::Reads, Access::Read(cwd.join(what))),
         ExplainedAs::Url => ("web_fetch", Effect::Reads, Access::Fetch(what.to_owned())),
-        ExplainedAs::Command => {
+        ExplainedAs::Command | ExplainedAs::Host => {
             let (command, cwd) = (what.to_owned(), cwd.clone());
             (
                 "bash",

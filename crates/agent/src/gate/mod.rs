@@ -4,6 +4,7 @@ pub(crate) mod direct_caller;
 pub(crate) mod explain;
 mod hypothesis;
 mod lookup;
+pub(crate) mod network;
 mod roots;
 mod ruling;
 
@@ -22,6 +23,7 @@ use crate::{
     tool::titles,
 };
 use lookup::{confinement, places, resolved, uses_temp};
+use network::{ModeNow, SessionNetwork};
 use roots::Roots;
 use std::sync::Arc;
 use system::{
@@ -65,6 +67,8 @@ pub(crate) struct Gate {
     outputs: Option<AbsPath>,
     /// Further directories whose reading needs no approval.
     readable: ReadableDirectories,
+    /// The network of commands, if it is served.
+    network: Option<SessionNetwork>,
 }
 
 impl Gate {
@@ -83,12 +87,29 @@ impl Gate {
         let sandbox = &settings.seen().sandbox;
         let (own_files, outputs) = (sandbox.own_files_of(session), sandbox.outputs_of(session));
         let roots = Roots::of(cwd, additional_directories);
-        Self { system, log, grants, roots, settings, own_files, outputs, readable }
+        Self { system, log, grants, roots, settings, own_files, outputs, readable, network: None }
     }
 
     /// Lets calls read further directories without approval.
     pub(crate) fn with_readable(self, readable: ReadableDirectories) -> Self {
         Self { readable, ..self }
+    }
+
+    /// Decides about the connections of the session's commands, in the permission mode that `mode`
+    /// returns.
+    pub(crate) fn with_network(mut self, mode: ModeNow) -> Self {
+        let temp = self.own_files.as_ref().map(|own| own.temp.clone());
+        if let (Some(server), Some(temp)) = (&self.settings.seen().command_network, temp) {
+            let (log, grants) = (self.log.clone(), Arc::clone(&self.grants));
+            let settings = Arc::clone(&self.settings);
+            self.network = Some(SessionNetwork::new(server.as_ref(), &temp, log, grants, settings, mode));
+        }
+        self
+    }
+
+    /// Returns the network of commands, if it is served.
+    pub(crate) fn network(&self) -> Option<&SessionNetwork> {
+        self.network.as_ref()
     }
 
     /// Bounds the session to its directory and additional ones, from the next decision on. A

@@ -6,7 +6,7 @@ use crate::{
     policy::{CommandConfinement, Decision, Resolved},
 };
 use serde_json::Value;
-use system::{AbsPath, Route, Sandbox};
+use system::{AbsPath, Network, Route, Sandbox};
 
 /// A call submitted to the gate.
 pub(crate) struct SubmittedCall<'a> {
@@ -75,6 +75,20 @@ impl Ruling {
     /// Whether commands run in a sandbox.
     pub(crate) fn is_confined(&self) -> bool {
         matches!(self.confinement, CommandConfinement::Sandbox { .. })
+    }
+
+    /// Whether commands reach hosts that the user allows.
+    pub(crate) fn asks_for_hosts(&self) -> bool {
+        matches!(self.confinement, CommandConfinement::Sandbox { network: Network::Session, .. })
+    }
+
+    /// Returns the line of a command that runs in a sandbox and reaches hosts that the user allows.
+    pub(crate) fn connecting_command(&self) -> Option<&str> {
+        let mut accesses = self.accesses.iter().filter(|_| self.asks_for_hosts());
+        accesses.find_map(|resolved| match &resolved.access {
+            Access::Execute { command, .. } => Some(command.as_str()),
+            _ => None,
+        })
     }
 
     /// Whether another ruling covers exactly the same call: the same command in the same directory,

@@ -1,7 +1,8 @@
 //! What would allow a call that is asked about, for a run without a user who could approve it.
 
 use super::{
-    Decision, PermissionRule, PermissionRules, Policy, PolicySettings, Subject, decide, host, settings,
+    Decision, NetworkRule, PermissionRule, PermissionRules, Policy, PolicySettings, Subject, decide, host,
+    settings,
 };
 use crate::{Access, PermissionMode};
 use system::AbsPath;
@@ -13,6 +14,8 @@ pub struct Remedy {
     pub rules: Vec<PermissionRule>,
     /// Paths outside the project that must be allowed beside the rules.
     pub paths: Vec<AbsPath>,
+    /// The rules that allow the connection, if it is one of a command.
+    pub hosts: Vec<NetworkRule>,
     /// Whether it runs without approval in the permission mode Prometheus.
     pub in_prometheus: bool,
 }
@@ -20,7 +23,7 @@ pub struct Remedy {
 impl Remedy {
     /// Returns whether a rule or a path allows the call.
     pub fn has_settings(&self) -> bool {
-        !self.rules.is_empty() || !self.paths.is_empty()
+        !self.rules.is_empty() || !self.paths.is_empty() || !self.hosts.is_empty()
     }
 }
 
@@ -37,7 +40,7 @@ pub(crate) fn remedy(policy: &Policy<'_>, subject: &Subject<'_>) -> Remedy {
             && allows(policy, subject, policy.permission_mode, rules, paths)
     });
     let (rules, paths) = found.unwrap_or_default();
-    Remedy { rules, paths, in_prometheus }
+    Remedy { rules, paths, hosts: Vec::new(), in_prometheus }
 }
 
 /// Returns whether the policy allows a call with another mode and with more settings.

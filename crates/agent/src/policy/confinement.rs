@@ -3,12 +3,12 @@
 use crate::{
     CommandPlace, ContentHash, Mode, SessionId,
     policy::{
-        PermissionRules, protected,
+        NetworkOptions, PermissionRules, protected,
         rules::{BLOCKED_PATHS, NOT_BLOCKED},
     },
 };
 use system::{
-    AbsPath, HomeEntry, HomeView, ProtectedPaths, ResourceLimits, Route, Sandbox, SandboxLevel,
+    AbsPath, HomeEntry, HomeView, Network, ProtectedPaths, ResourceLimits, Route, Sandbox, SandboxLevel,
     SandboxSupport, SecretPaths, View,
 };
 
@@ -21,8 +21,8 @@ pub struct SandboxOptions {
     /// The access to the file system. The read-only modes use [`SandboxLevel::ReadOnly`] unless
     /// this is [`SandboxLevel::Off`].
     pub level: SandboxLevel,
-    /// Whether commands can reach the network.
-    pub network: bool,
+    /// The network of commands.
+    pub network: NetworkOptions,
     /// The files that commands see in addition to the session's own.
     pub files: CommandFiles,
     /// Temporary directories that all programs share.
@@ -126,7 +126,7 @@ pub(crate) enum CommandConfinement {
     /// A sandbox. `holds` if files that decide what may run, and the project's secrets, are
     /// protected in it too. `at` is where the command runs: on this machine directly, or in the
     /// client's terminal through the launcher.
-    Sandbox { level: SandboxLevel, network: bool, holds: bool, at: Route },
+    Sandbox { level: SandboxLevel, network: Network, holds: bool, at: Route },
 }
 
 impl CommandConfinement {
@@ -140,14 +140,17 @@ impl CommandConfinement {
             _ if !support.applies() => Self::Unavailable,
             _ => {
                 let Sandbox { level, network, .. } = *sandbox;
-                Self::Sandbox { level, network, holds: support.holds(), at: executor }
+                let holds = support.holds();
+                // Without namespaces no connection can be decided about, so there is no network.
+                let network = if network == Network::Session && !holds { Network::Off } else { network };
+                Self::Sandbox { level, network, holds, at: executor }
             }
         }
     }
 
     /// Whether commands that run the project's own code need no approval.
     pub(crate) fn holds(self) -> bool {
-        matches!(self, Self::Sandbox { network: false, holds: true, .. })
+        matches!(self, Self::Sandbox { network: Network::Off | Network::Session, holds: true, .. })
     }
 
     /// Returns where a command runs, for a client that shows it while it does.
@@ -172,7 +175,7 @@ impl CommandConfinement {
             Self::Sandbox { level, network, holds, at } => {
                 let mut all: Vec<String> = facts(if at == Route::Client { &[EDITOR] } else { &[] });
                 all.push(format!("sandbox: {}", level.id()));
-                all.push(if network { "network" } else { "no network" }.to_owned());
+                all.push(network_words(network).to_owned());
                 all.extend((!holds).then(|| "hooks and secrets in reach".to_owned()));
                 all
             }
@@ -188,7 +191,7 @@ impl CommandConfinement {
             Self::Delegated => Some(
                 "commands in the editor's terminal cannot be confined here, so every command that is not read-only needs approval",
             ),
-            Self::Sandbox { holds: false, network: false, .. } => Some(
+            Self::Sandbox { holds: false, network: Network::Off, .. } => Some(
                 "without namespaces, commands can reach the project's hooks and secret files, so every command that is not read-only needs approval",
             ),
             Self::Sandbox { .. } | Self::Off | Self::Lifted => None,
@@ -210,7 +213,7 @@ impl CommandConfinement {
             }
             Self::Lifted => format!("{here}, outside the sandbox"),
             Self::Sandbox { level, network, holds, at } => {
-                let network = if network { "network" } else { "no network" };
+                let network = network_words(network);
                 let partly = if holds { "" } else { ", the project's hooks and secrets in reach" };
                 let place = match at {
                     Route::Client => "in the editor's terminal",
@@ -222,6 +225,15 @@ impl CommandConfinement {
     }
 }
 
+/// Describes the network of commands.
+fn network_words(network: Network) -> &'static str {
+    match network {
+        Network::Off => "no network",
+        Network::Session => "asks for hosts",
+        Network::Open => "network",
+    }
+}
+
 /// Describes the confinement that the settings request, before the machine's support is known.
 pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
     let place = match (executor, options.level) {
@@ -230,7 +242,7 @@ pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
         (Route::Client, _) => "in the editor's terminal",
         (Route::Local | Route::Refused, _) => "on this machine",
     };
-    let network = if options.network { "network" } else { "no network" };
+    let network = network_words(options.network.network);
     let level = options.level.id();
     format!("{place} (sandbox: {level}, {network}, if this system supports it; checked at the first command)")
 }
@@ -297,7 +309,9 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         exceptions: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
         blanked: Vec::new(),
     };
-    Sandbox { level, network: options.network, view, protected, secret, limits: options.limits }
+    let network = options.network.network;
+    let ports = if network == Network::Session { rules.network.ports() } else { Vec::new() };
+    Sandbox { level, network, ports, view, protected, secret, limits: options.limits }
 }
 
 #[cfg(test)]
@@ -305,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_whole_sandbox_without_a_network_holds() {
+    fn only_a_whole_sandbox_without_an_open_network_holds() {
         let whole = SandboxSupport {
             landlock_abi: 4,
             seccomp: true,
@@ -317,7 +331,8 @@ mod tests {
         let partly = SandboxSupport { namespaces: false, ..whole };
         let old = SandboxSupport { landlock_abi: 2, ..whole };
         let on = Sandbox { level: SandboxLevel::WorkspaceWrite, ..Sandbox::default() };
-        let online = Sandbox { network: true, ..on.clone() };
+        let online = Sandbox { network: Network::Open, ..on.clone() };
+        let asks = Sandbox { network: Network::Session, ..on.clone() };
         let off = Sandbox { level: SandboxLevel::Off, ..Sandbox::default() };
         for (sandbox, support, executor, lifted, holds, words) in [
             (&on, whole, Route::Local, false, true, "sandbox: workspace-write, no network)"),
@@ -325,6 +340,8 @@ mod tests {
             (&on, old, Route::Local, false, false, "cannot confine"),
             (&on, SandboxSupport::default(), Route::Local, false, false, "cannot confine"),
             (&online, whole, Route::Local, false, false, "workspace-write, network"),
+            (&asks, whole, Route::Local, false, true, "workspace-write, asks for hosts"),
+            (&asks, partly, Route::Local, false, false, "workspace-write, no network"),
             (&off, whole, Route::Local, false, false, "sandbox off"),
             (&on, whole, Route::Local, true, false, "outside the sandbox"),
             (&on, whole, Route::Client, false, false, "editor's terminal (no sandbox)"),
@@ -337,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_place_is_told_in_facts_and_in_a_word() {
-        let (level, network) = (SandboxLevel::WorkspaceWrite, false);
+        let (level, network) = (SandboxLevel::WorkspaceWrite, Network::Off);
         let sandbox = |at, holds| CommandConfinement::Sandbox { level, network, holds, at };
         for (confinement, place, facts) in [
             (CommandConfinement::Lifted, "no sandbox", "outside the sandbox · network"),

@@ -4,6 +4,7 @@ use super::{
     CommandConfinement, Subject,
     git::Git,
     host,
+    network::NetworkGrants,
     shell::{Certainty, Shell, SimpleCommand},
     table,
 };
@@ -71,6 +72,8 @@ pub(crate) enum Grant {
 #[derive(Debug, Default)]
 pub(crate) struct Grants {
     answers: Mutex<HashMap<Grant, bool>>,
+    /// The answers about destinations of commands' connections.
+    network: Mutex<NetworkGrants>,
 }
 
 impl Grants {
@@ -87,6 +90,12 @@ impl Grants {
     /// Forgets every answer.
     pub(crate) fn clear(&self) {
         self.lock().clear();
+        self.network().clear();
+    }
+
+    /// Returns the answers about destinations of commands' connections.
+    pub(crate) fn network(&self) -> std::sync::MutexGuard<'_, NetworkGrants> {
+        self.network.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Returns the answer that covers a whole call, if any: one refused part refuses the call,

@@ -14,6 +14,7 @@ mod git;
 mod grants;
 mod host;
 mod names;
+pub(crate) mod network;
 mod options;
 mod protected;
 mod question;
@@ -34,6 +35,10 @@ pub use confinement::{CommandFiles, SandboxOptions, Secrets};
 pub(crate) use grants::{Grants, label, may_be_allowed, scope};
 pub(crate) use names::{ALL_PROJECTS, mean};
 pub use names::{check_tool_name, check_tool_pattern, tool_names};
+pub use network::{
+    AddressKind, CommandNetwork, ConnectionJudge, Destination, Expectation, NetworkOptions, NetworkRule,
+    NetworkRules, Traffic, address_kind, refused_address,
+};
 pub(crate) use question::{beside_command, place};
 pub use rule::PermissionRule;
 pub use servers::{Answer, ServerRule, ServerRules};

@@ -1,7 +1,7 @@
 //! Evaluates the permission rules of the settings: deny, ask and allow.
 
 use super::{
-    Decision, Policy, Resolved, Subject,
+    Decision, NetworkRules, Policy, Resolved, Subject,
     names::Kind,
     rule::PermissionRule,
     servers::{self, Answer, ServerAnswer, ServerRules},
@@ -22,6 +22,8 @@ pub struct PermissionRules {
     /// Calls that need no approval. They never override a denial, a blocked or protected path, or
     /// the project's boundary.
     pub allow: Vec<PermissionRule>,
+    /// The rules for the network of commands.
+    pub network: NetworkRules,
     /// The rules for functions of MCP servers.
     pub servers: ServerRules,
     /// The rules for functions of integrations.

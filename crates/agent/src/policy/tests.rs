@@ -193,7 +193,7 @@ fn what_a_running_command_is_told_is_a_command_and_looking_at_it_is_nothing() {
     case.mode = Mode::Plan;
     case.confinement = CommandConfinement::Sandbox {
         level: system::SandboxLevel::ReadOnly,
-        network: false,
+        network: system::Network::Off,
         holds: true,
         at: system::Route::Local,
     };
@@ -304,7 +304,7 @@ fn grants_are_shared_between_threads() {
 
 const WHOLE: CommandConfinement = CommandConfinement::Sandbox {
     level: system::SandboxLevel::WorkspaceWrite,
-    network: false,
+    network: system::Network::Off,
     holds: true,
     at: system::Route::Local,
 };
@@ -313,13 +313,13 @@ const WHOLE: CommandConfinement = CommandConfinement::Sandbox {
 fn builders_pass_only_where_the_sandbox_holds() {
     let partly = CommandConfinement::Sandbox {
         level: system::SandboxLevel::WorkspaceWrite,
-        network: false,
+        network: system::Network::Off,
         holds: false,
         at: system::Route::Local,
     };
     let online = CommandConfinement::Sandbox {
         level: system::SandboxLevel::WorkspaceWrite,
-        network: true,
+        network: system::Network::Open,
         holds: true,
         at: system::Route::Local,
     };

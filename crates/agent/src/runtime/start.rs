@@ -120,7 +120,11 @@ impl Runtime {
         .operated(operator)
         .elsewhere(elsewhere);
         let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders)
-            .with_readable(readable);
+            .with_readable(readable)
+            .with_network({
+                let bound = Arc::clone(&bound);
+                Arc::new(move || bound.state().permission_mode)
+            });
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
         let models_of = SessionModels::new(models.clone());
         let resources = SessionResources {

@@ -263,6 +263,7 @@ impl Session {
             }),
             asked,
             confined: ruling.is_confined(),
+            asks_for_hosts: ruling.asks_for_hosts(),
             may_leave: self.settings().permissions.folder.is_none(),
         };
         ToolContext { system: self.gate.confined(ruling), call, ..self.own_context(cancel) }

@@ -1,9 +1,10 @@
 //! The settings of a directory, resolved at one moment.
 
 use crate::{
-    Hooks, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, SandboxOptions, ToolProviders,
-    UserInstructions,
+    CommandNetwork, Hooks, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, SandboxOptions,
+    ToolProviders, UserInstructions,
 };
+use std::sync::Arc;
 use system::AbsPath;
 
 /// The resolved settings of a directory at one moment: the defaults of its sessions.
@@ -17,6 +18,8 @@ pub struct RuntimeOptions {
     pub permissions: PermissionOptions,
     /// How commands are confined.
     pub sandbox: SandboxOptions,
+    /// The server of the network of commands; without it, no connection is allowed.
+    pub command_network: Option<Arc<dyn CommandNetwork>>,
     /// The user's hooks for calls, prompts and turns.
     pub hooks: Hooks,
     /// Providers of further tools, if the settings are [fixed](crate::Runtime::new).

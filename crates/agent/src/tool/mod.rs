@@ -130,6 +130,8 @@ pub struct ToolCallContext {
     pub asked: bool,
     /// Whether the tool's commands run in a sandbox.
     pub confined: bool,
+    /// Whether the commands reach hosts that the user allows.
+    pub asks_for_hosts: bool,
     /// Whether a command may ask to leave the sandbox. A server's users cannot.
     pub may_leave: bool,
 }
@@ -142,6 +144,7 @@ impl ToolCallContext {
             progress: Arc::new(|_| {}),
             asked: false,
             confined: false,
+            asks_for_hosts: false,
             may_leave: true,
         }
     }

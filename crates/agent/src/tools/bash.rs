@@ -228,11 +228,14 @@ impl Bash {
     async fn ended(&self, cx: &ToolContext, said: &str, status: &ExitStatus) -> String {
         let is_confined = cx.call.confined && !self.outside_sandbox && !status.success();
         let unseen = if is_confined { unseen(cx, said).await } else { None };
+        let online = cx.call.asks_for_hosts;
+        let network = if online { "only the hosts that the user allows" } else { "no network" };
+        let sandbox = format!("This ran in a sandbox: {network}; {SANDBOX}");
         let why = match unseen {
             Some(path) => {
-                Some(format!("{} {path} exists outside, where commands do not see it. {UNSEEN}", SANDBOX))
+                Some(format!("{sandbox} {path} exists outside, where commands do not see it. {UNSEEN}"))
             }
-            None => (is_confined && sandbox_may_be_why(said)).then(|| SANDBOX.to_owned()),
+            None => (is_confined && sandbox_may_be_why(said, online)).then_some(sandbox),
         };
         let hint = match why {
             Some(why) if cx.call.may_leave => format!("\n({why} {LEAVE})"),
@@ -280,7 +283,7 @@ fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &s
 }
 
 /// What the sandbox keeps a command from.
-const SANDBOX: &str = "This ran in a sandbox: no network; it sees the project, the programs of the system, and a home directory with toolchains and caches; \
+const SANDBOX: &str = "it sees the project, the programs of the system, and a home directory with toolchains and caches; \
                        it writes there, but not to git's hooks or to files that editors obey, such as .vscode.";
 /// How a file outside gets into the sandbox.
 const UNSEEN: &str = "The user can name it in the setting sandbox.readable_paths or sandbox.home_paths.";
@@ -288,22 +291,26 @@ const UNSEEN: &str = "The user can name it in the setting sandbox.readable_paths
 const LEAVE: &str =
     "If that is why it failed, call bash again with outside_sandbox set and a reason; the user is asked.";
 
-/// Whether a failure looks like an effect of the sandbox.
-fn sandbox_may_be_why(said: &str) -> bool {
-    const SIGNS: [&str; 11] = [
+/// Whether a failure looks like an effect of the sandbox. What an `online` sandbox refuses of the
+/// network is told by itself.
+fn sandbox_may_be_why(said: &str, online: bool) -> bool {
+    const SIGNS: [&str; 6] = [
         "Permission denied",
         "Operation not permitted",
         "Read-only file system",
-        "Could not resolve",
-        "Temporary failure in name resolution",
-        "Network is unreachable",
         "EPERM",
         "EROFS",
         "Device or resource busy",
+    ];
+    const NETWORK: [&str; 5] = [
+        "Could not resolve",
+        "Temporary failure in name resolution",
+        "Network is unreachable",
         "Name or service not known",
         "Could not connect",
     ];
-    SIGNS.iter().any(|sign| said.contains(sign))
+    let network = NETWORK.iter().filter(|_| !online);
+    SIGNS.iter().chain(network).any(|sign| said.contains(sign))
 }
 
 /// Returns a note on the variables that the output of a failed command names and that commands do

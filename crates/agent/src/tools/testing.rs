@@ -113,6 +113,7 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
             progress: Arc::new(move |update| progress.lock().unwrap().push(update)),
             asked: false,
             confined: false,
+            asks_for_hosts: false,
             may_leave: true,
         },
         cancel: CancellationToken::new(),

@@ -18,6 +18,7 @@ mod goals;
 mod law;
 mod lease_life;
 mod memories;
+mod network;
 mod once;
 mod operator;
 mod own_command;

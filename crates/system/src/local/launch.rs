@@ -17,7 +17,7 @@ use crate::limits::{
 };
 use crate::veil::secret_values;
 use crate::{
-    AbsPath, Command, Confinement, LinkedFile, PipedCommand, Sandbox, SandboxLevel, SandboxSupport,
+    AbsPath, Command, Confinement, LinkedFile, Network, PipedCommand, Sandbox, SandboxLevel, SandboxSupport,
     SystemError,
 };
 use rustix::fs::OFlags;
@@ -110,14 +110,19 @@ impl LocalSystem {
         if let Some(path) = start::own_path(env).or_else(|| std::env::var_os("PATH")) {
             sandbox.view.add_program_directories(&path);
         }
+        let served = self.network.clone().filter(|_| sandbox.view.temp.is_some());
+        if served.is_none() && sandbox.network == Network::Session {
+            sandbox.network = Network::Off;
+        }
         let launcher = self.options.launcher.clone();
         let (sandbox, room, aftermath) = blocking(move || {
             let (room, before) = if support.namespaces {
                 let roots = sandbox.view.roots.clone();
                 let (values, before) = complete_sandbox(&mut sandbox, &indexes, &controls)?;
                 secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(roots, values);
-                let request = RoomRequest { view: sandbox.view.clone(), network: sandbox.network };
-                (Some(rooms.get(&request, &launcher).map_err(SystemError::NoRoom)?), before)
+                let request = RoomRequest::of(&sandbox);
+                let room = rooms.get(&request, &launcher, served.as_deref()).map_err(SystemError::NoRoom)?;
+                (Some(room), before)
             } else {
                 sandbox.view.temp.iter().try_for_each(create_own)?;
                 let index = indexes.of(&sandbox);

@@ -89,6 +89,8 @@ pub struct LocalSystem {
     /// The values of the secret files below the directories of sandboxes.
     secrets: Arc<Mutex<HashMap<Vec<AbsPath>, Vec<String>>>>,
     leftovers: Arc<Leftovers>,
+    /// The server of the network of commands.
+    network: Option<Arc<dyn crate::RoomNetwork>>,
     /// The paths that the reads and writes of one tool call are bound to.
     pinned: Option<Arc<Pinned>>,
 }
@@ -113,6 +115,12 @@ impl LocalSystem {
     /// Creates a system with the given options.
     pub fn with_options(options: LocalOptions) -> Self {
         Self { options: Arc::new(options), ..Self::default() }
+    }
+
+    /// Lets commands with [`crate::Network::Session`] reach the network through a server.
+    #[must_use]
+    pub fn with_network(self, network: Arc<dyn crate::RoomNetwork>) -> Self {
+        Self { network: Some(network), ..self }
     }
 
     /// Adds the variables of the login shell to those of a command, and the home directory that it

@@ -47,7 +47,6 @@ impl Stage {
         let guarded = [".git/hooks", ".mcp.json"].map(|name| project.join(name));
         let sandbox = Sandbox {
             level: SandboxLevel::WorkspaceWrite,
-            network: false,
             view: View { roots: vec![project.clone()], readable: vec![home.join("note")], ..View::default() },
             protected: ProtectedPaths { guarded: guarded.to_vec(), ..ProtectedPaths::default() },
             secret: SecretPaths {
@@ -260,7 +259,7 @@ async fn s22_s18_the_network_is_off_and_so_are_local_sockets() {
         }
     }
     let mut open = stage;
-    open.sandbox.network = true;
+    open.sandbox.network = system::Network::Open;
     open.check(&format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'"), true).await;
     open.check(&format!("python3 -c \"{connect}\""), false).await;
 }

@@ -1,6 +1,7 @@
 //! The flags of a prompt.
 
 use super::SessionArgs;
+use crate::options::Rule;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -71,10 +72,15 @@ pub(crate) struct PrintArgs {
     ///
     /// A rule is a tool with a pattern, such as 'bash(make *)'.
     #[arg(long, value_name = "RULE")]
-    pub(crate) allow: Vec<agent::PermissionRule>,
+    pub(crate) allow: Vec<Rule>,
+    /// Let commands connect to a host, HOST:PORT or a group such as npm; may be repeated
+    ///
+    /// The same as --allow 'network(host:HOST)' and --allow 'network(group:GROUP)'.
+    #[arg(long, value_name = "WORD", value_parser = Rule::host)]
+    pub(crate) allow_host: Vec<Rule>,
     /// Deny what this rule matches; may be repeated
     #[arg(long, value_name = "RULE")]
-    pub(crate) deny: Vec<agent::PermissionRule>,
+    pub(crate) deny: Vec<Rule>,
     /// The answer is JSON that this JSON Schema describes
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,

@@ -2,9 +2,8 @@
 
 use super::{Value, ValueError};
 use crate::limits::IDLE_TIMEOUT_MAX;
-use crate::options::Options;
+use crate::options::{Directories, Options, Rule};
 use ::integrations::WebUrl;
-use agent::PermissionRule;
 use std::time::Duration;
 
 /// Parses the idle timeout of a model server.
@@ -37,10 +36,10 @@ pub(super) fn order_of_permission(options: &Options) -> u8 {
     }
 }
 
-pub(super) fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, ValueError> {
-    let home = &options.directories.home;
+pub(super) fn rules(directories: &Directories, value: &Value) -> Result<Vec<Rule>, ValueError> {
+    let home = &directories.home;
     let rule = |text: &String| {
-        let rule = text.parse::<PermissionRule>().map_err(ValueError::invalid)?;
+        let rule = text.parse::<Rule>().map_err(ValueError::invalid)?;
         rule.check_tool().map_err(ValueError::invalid)?;
         Ok(rule.at_home(home))
     };
@@ -69,6 +68,18 @@ pub(super) fn hosts(value: &Value) -> Result<Vec<String>, ValueError> {
         })
     };
     value.texts()?.iter().map(host).collect()
+}
+
+/// Checks the names of hosts on private networks.
+pub(super) fn local_hosts(names: Vec<String>) -> Result<Vec<String>, ValueError> {
+    let name = |text: String| match agent::Destination::host(&text, 443) {
+        Some(agent::Destination::Host { name, .. }) => Ok(name),
+        _ => Err(ValueError::Unexpected {
+            expected: "the name of a host, such as packages.corp",
+            given: format!("{text:?}"),
+        }),
+    };
+    names.into_iter().map(name).collect()
 }
 
 /// Checks a model's full id.

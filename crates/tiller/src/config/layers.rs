@@ -7,10 +7,10 @@ use super::{
 };
 use crate::{
     environment::Environment,
-    options::{Directories, HookOptions, NO_ALLOW_LIST, Network, Options, ProjectHook, ServedUser},
+    options::{Directories, HookOptions, Options, ProjectHook, Rule, RuleList, ServedUser},
     stored_keys::StoredKeys,
 };
-use agent::{Mode, PermissionMode, PermissionRule};
+use agent::{Mode, PermissionMode};
 use std::{collections::BTreeMap, sync::Arc};
 use system::AbsPath;
 
@@ -24,8 +24,8 @@ pub(crate) struct Flags {
     pub(crate) permission_mode: Option<PermissionMode>,
     pub(crate) prompt: PromptFlags,
     /// Rules that come before those of the settings.
-    pub(crate) allow: Vec<PermissionRule>,
-    pub(crate) deny: Vec<PermissionRule>,
+    pub(crate) allow: Vec<Rule>,
+    pub(crate) deny: Vec<Rule>,
     pub(crate) max_turns: Option<u32>,
     pub(crate) record: Option<AbsPath>,
     /// Files with secrets that the command line names, which commands must not see.
@@ -112,9 +112,6 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     variables::apply(&mut options, layers.environment, layers.keys)?;
     apply_flags(&mut options, layers.flags);
     options.providers.hosted_search = options.allows_hosted_search();
-    if options.commands.network == Network::AllowList {
-        notices.push(NO_ALLOW_LIST.to_owned());
-    }
     Ok(Resolved { options, notices, effective })
 }
 
@@ -292,10 +289,9 @@ fn apply_flags(options: &mut Options, flags: Flags) {
     }
     options.session.prompt.answer_schema = flags.prompt.answer_schema;
     let home = options.directories.home.clone();
-    let at_home =
-        |rules: Vec<PermissionRule>| rules.into_iter().map(|rule| rule.at_home(&home)).collect::<Vec<_>>();
-    options.permissions.rules.allow.extend(at_home(flags.allow));
-    options.permissions.rules.deny.extend(at_home(flags.deny));
+    let at_home = |rules: Vec<Rule>| rules.into_iter().map(|rule| rule.at_home(&home)).collect::<Vec<_>>();
+    RuleList::Allow.extend(&mut options.permissions.rules, at_home(flags.allow));
+    RuleList::Deny.extend(&mut options.permissions.rules, at_home(flags.deny));
     if let Some(most) = flags.max_turns {
         options.session.limits.turn_requests = most;
         options.session.limits.run_requests = most;

@@ -14,7 +14,7 @@ use crate::{
     args::DoctorArgs,
     failure::{Failure, Kind},
     installation::Installation,
-    options::Options,
+    options::{Options, network_word},
     sessions::health,
     settings_commands,
     table::Table,
@@ -214,7 +214,7 @@ async fn apply(repair: &Repair) -> Result<()> {
 fn sandbox_row(options: &Options, support: SandboxSupport) -> Value {
     json!({
         "level": options.commands.sandbox.id(),
-        "network": options.commands.network.id(),
+        "network": network_word(options.commands.network.network),
         "landlock_abi": support.landlock_abi,
         "seccomp": support.seccomp,
         "namespaces": support.namespaces,

@@ -77,8 +77,9 @@ pub(crate) fn with<T>(
 
 /// Returns the error for a call that no user can approve.
 fn denial(request: &PermissionRequest) -> String {
-    let Remedy { rules, paths, in_prometheus } = &request.remedy;
-    let flags: Vec<_> = rules.iter().map(flag).collect();
+    let Remedy { rules, paths, hosts, in_prometheus } = &request.remedy;
+    let words = hosts.iter().map(|host| format!("--allow-host {}", host.word()));
+    let flags: Vec<_> = rules.iter().map(flag).chain(words).collect();
     let paths: Vec<_> = paths.iter().map(|path| format!("'{path}'")).collect();
     let settings = match (flags.is_empty(), paths.is_empty()) {
         (false, true) => Some(flags.join(" ")),

@@ -2,12 +2,14 @@
 //! variables and flags.
 
 mod interface;
+mod network;
 mod providers;
 mod serve;
 mod served;
 mod web;
 
 pub(crate) use interface::{EnterChoice, Interface, ScreenChoice};
+pub(crate) use network::{NETWORKS, Rule, RuleList, network_word};
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
 pub(crate) use serve::{NodeSettings, OidcSettings, OtelSettings, ServeSettings};
 pub(crate) use served::{ServedUser, SharedKeys, UserFolder, named_addresses};
@@ -18,8 +20,8 @@ use ::integrations::{Permission, Permissions, Switches, integration_name};
 use ::mcp::{Offered, server_name};
 use ::providers::NamedAddresses;
 use agent::{
-    Answer, CallsAsText, CommandFiles, HookEvent, Limits, MemoryOptions, Mode, PermissionMode,
-    PermissionRules, Redactor, Secrets, ServerRule,
+    Answer, CallsAsText, CommandFiles, HookEvent, Limits, MemoryOptions, Mode, NetworkOptions,
+    PermissionMode, PermissionRules, Redactor, Secrets, ServerRule,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use system::{AbsPath, LocalSystem, LoginShell, ResourceLimits, SandboxLevel, System, Within};
@@ -85,8 +87,8 @@ pub(crate) struct PermissionOptions {
 pub(crate) struct CommandOptions {
     /// The sandbox level of local commands.
     pub(crate) sandbox: SandboxLevel,
-    /// Whether sandboxed commands have network access.
-    pub(crate) network: Network,
+    /// The network of sandboxed commands.
+    pub(crate) network: NetworkOptions,
     /// The files outside the project that sandboxed commands see.
     pub(crate) files: CommandFiles,
     pub(crate) resource_limits: ResourceLimits,
@@ -241,30 +243,8 @@ pub(crate) struct Integrations {
     pub(crate) web: Web,
 }
 
-/// The network access of sandboxed commands, in order of strictness.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Network {
-    On,
-    /// Some hosts only. The kernel knows no host names, so this cannot be enforced and means no
-    /// network.
-    AllowList,
-    Off,
-}
-
-impl Network {
-    pub(crate) const ALL: [(&'static str, Self); 3] =
-        [("off", Self::Off), ("on", Self::On), ("allow-list", Self::AllowList)];
-
-    pub(crate) fn id(self) -> &'static str {
-        Self::ALL.iter().find(|(_, network)| *network == self).map_or("", |(id, _)| id)
-    }
-}
-
 /// The tool for searches of the web.
 const WEB_SEARCH: &str = "web_search";
-
-/// The notice for users who configure an allow list.
-pub(crate) const NO_ALLOW_LIST: &str = "an allow list of hosts cannot be enforced for commands, so the network is off for them; set sandbox.network to \"off\" or \"on\"";
 
 /// Whether the user's login shell is run to read variables such as `PATH`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -317,7 +297,7 @@ impl Options {
             },
             commands: CommandOptions {
                 sandbox: SandboxLevel::default(),
-                network: Network::Off,
+                network: NetworkOptions::default(),
                 files: CommandFiles::default(),
                 secrets: Secrets::Read,
                 resource_limits: ResourceLimits::default(),

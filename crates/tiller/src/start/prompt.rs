@@ -272,7 +272,7 @@ async fn with_model(
         .map(|model| config::check_model(model).map_err(|problem| usage(format!("--model {problem}"))))
         .collect::<Result<Vec<_>>>()?;
     let mut flags = Flags {
-        allow: args.allow.clone(),
+        allow: args.allow.iter().chain(&args.allow_host).cloned().collect(),
         deny: args.deny.clone(),
         ..flags(&session, prompt, args.max_turns)?
     };

@@ -2,7 +2,8 @@
 //! launcher of commands.
 
 use crate::options::Options;
-use std::sync::Arc;
+use egress::{Direct, Egress};
+use std::sync::{Arc, OnceLock};
 use system::{LocalSystem, LoginShell, System};
 
 /// The first argument when this program is run as the launcher that confines a command.
@@ -52,7 +53,13 @@ fn machine(options: &Options) -> Arc<dyn System> {
         local.ordinary_variables_only = true;
         local.home = Some(folder.own.clone());
     }
-    Arc::new(LocalSystem::with_options(local))
+    Arc::new(LocalSystem::with_options(local).with_network(command_network()))
+}
+
+/// Returns the server of the network of commands, which all sessions of this process share.
+pub(crate) fn command_network() -> Arc<Egress> {
+    static NETWORK: OnceLock<Arc<Egress>> = OnceLock::new();
+    Arc::clone(NETWORK.get_or_init(|| Arc::new(Egress::new(Arc::new(Direct)))))
 }
 
 /// Creates the local system. Commands get no variable with one of `secret_values`, and none with a

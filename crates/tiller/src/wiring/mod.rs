@@ -7,7 +7,9 @@ mod models;
 mod sessions;
 
 pub(crate) use clients::{clients, guarded_clients, service_clients};
-pub(crate) use local::{IN_TERMINAL, LAUNCHER, WATCHER, command, local, local_system, watcher};
+pub(crate) use local::{
+    IN_TERMINAL, LAUNCHER, WATCHER, command, command_network, local, local_system, watcher,
+};
 pub(crate) use models::{catalog, reconfigure};
 pub(crate) use sessions::{TrustedHooks, outside, sessions, shared_temp};
 

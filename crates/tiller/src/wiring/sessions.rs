@@ -1,9 +1,9 @@
 //! The options of sessions: rules, hooks, the sandbox.
 
-use super::local_system;
+use super::{command_network, local_system};
 use crate::{
     config,
-    options::{self, HookOptions, Network, Options},
+    options::{self, HookOptions, Options},
     trust,
 };
 use agent::{
@@ -48,6 +48,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
             folder: options.user_folder().map(|folder| folder.own.clone()),
         },
         sandbox: sandbox(options),
+        command_network: Some(command_network()),
         hooks: hooks(options, cwd, trusted_hooks),
         tool_providers: ToolProviders::default(),
         limits: options.session.limits.clone(),
@@ -115,7 +116,7 @@ fn sandbox(options: &Options) -> SandboxOptions {
     hidden.extend(options.commands.secret_files.iter().cloned());
     SandboxOptions {
         level: options.commands.sandbox,
-        network: options.commands.network == Network::On,
+        network: options.commands.network.clone(),
         files: CommandFiles {
             home: Some(directories.home.clone()),
             home_entries: HomeEntry::usual()

@@ -15,7 +15,7 @@ const ESCAPES: &str = include_str!("escapes.txt");
 const EVERYDAY: &str = include_str!("everyday.txt");
 const WHOLE: CommandConfinement = CommandConfinement::Sandbox {
     level: SandboxLevel::WorkspaceWrite,
-    network: false,
+    network: system::Network::Off,
     holds: true,
     at: system::Route::Local,
 };

@@ -111,7 +111,7 @@ fn p01_a_denial_holds_in_each_reading_mode_and_place() {
 fn p02_the_modes_that_only_read_run_what_looks_or_cannot_write() {
     let held = CommandConfinement::Sandbox {
         level: system::SandboxLevel::ReadOnly,
-        network: false,
+        network: system::Network::Off,
         holds: true,
         at: system::Route::Local,
     };

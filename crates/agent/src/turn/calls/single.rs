@@ -89,7 +89,12 @@ impl Calls<'_> {
             }
             decided.push(SessionEvent::ToolCall(started));
             self.session.record(std::mem::take(&mut decided)).await?;
-            let outcome = self.execute(&mut candidate, cx, cancel).await?;
+            let network = self.session.gate().network().zip(ruling.connecting_command());
+            let connecting = network.map(|(network, line)| network.begin(&id, candidate.name(), line, cancel));
+            let mut outcome = self.execute(&mut candidate, cx, cancel).await?;
+            if let (Some(connecting), Ok(output)) = (connecting, &mut outcome) {
+                connecting.note(output);
+            }
             let moved = matches!(outcome, Err(ToolError::System(SystemError::OtherExecutor)));
             let unconfined = ruling.is_confined()
                 && matches!(outcome, Err(ToolError::System(SystemError::NotConfined(_))));

@@ -1,6 +1,6 @@
 //! The seccomp filter: the system calls that a confined command cannot make.
 
-use crate::Sandbox;
+use crate::{Network, Sandbox};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     sock_filter,
@@ -137,7 +137,7 @@ fn rules(sandbox: &Sandbox, in_room: bool) -> Result<Rules, Box<dyn std::error::
     // Local sockets lead to programs that act on behalf of others: the session bus, the container
     // daemon, the key agent. Connected pairs stay allowed, because they lead to no other program,
     // but not pairs of datagram sockets, which can send to other addresses.
-    let sockets = match !sandbox.network && !in_room {
+    let sockets = match sandbox.network != Network::Open && !in_room {
         true => Vec::new(),
         false => vec![SeccompRule::new(
             FAMILIES

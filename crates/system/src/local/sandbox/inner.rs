@@ -3,7 +3,7 @@
 //! others end with it.
 
 use super::{descriptor, launch_request::LaunchRequest, restrict, supervise};
-use crate::SandboxLevel;
+use crate::{Network, SandboxLevel};
 use rustix::process::{Signal, WaitOptions};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -69,6 +69,13 @@ fn prepared(request: &LaunchRequest, input: Option<OwnedFd>) -> Result<Command, 
     {
         command.env_remove(name);
     }
+    if request.sandbox.network == Network::Session {
+        for name in std::env::vars_os().map(|(name, _)| name).filter(|name| is_proxy(name)) {
+            command.env_remove(name);
+        }
+        let settings = NPM_SETTINGS.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
+        command.envs(settings);
+    }
     command.envs(request.command.env.iter().map(|(name, value)| (name, value)));
     command.stdin(match (input, &request.command.input) {
         (Some(pipe), _) => Stdio::from(pipe),
@@ -77,6 +84,15 @@ fn prepared(request: &LaunchRequest, input: Option<OwnedFd>) -> Result<Command, 
     });
     Ok(command)
 }
+
+/// Returns whether a variable names a proxy, which commands in a room do not reach.
+fn is_proxy(name: &std::ffi::OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.to_ascii_lowercase().ends_with("_proxy"))
+}
+
+/// Variables by which npm gives up soon after a refusal, and not after minutes.
+const NPM_SETTINGS: [(&str, &str); 2] =
+    [("npm_config_fetch_retry_mintimeout", "1000"), ("npm_config_fetch_retry_maxtimeout", "4000")];
 
 fn in_memory(input: &str) -> std::io::Result<Stdio> {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;

@@ -18,7 +18,7 @@ use crate::{AbsPath, HomeView, LinkedFile, Sandbox, View};
 use std::io::{self, Write};
 
 /// The first bytes of a request. The number changes with the wire format.
-const MAGIC: &[u8; 8] = b"tiller-4";
+const MAGIC: &[u8; 8] = b"tiller-5";
 
 /// A command and its confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,9 +63,12 @@ impl LaunchRequest {
 
     fn strings(&self) -> Vec<String> {
         let Sandbox { level, network, limits, .. } = &self.sandbox;
-        let mut strings = vec![format!("level={}", level.id()), format!("cwd={}", self.command.cwd)];
+        let mut strings = vec![
+            format!("level={}", level.id()),
+            format!("cwd={}", self.command.cwd),
+            format!("network={}", network.id()),
+        ];
         for (name, on) in [
-            ("network", *network),
             ("joins", self.joins),
             ("processes", self.processes),
             ("confirm", self.confirm),

@@ -25,6 +25,8 @@ mod namespaces;
 mod restrict;
 mod room;
 #[cfg(target_os = "linux")]
+mod routes;
+#[cfg(target_os = "linux")]
 mod rules;
 #[cfg(target_os = "linux")]
 mod supervise;
@@ -122,7 +124,7 @@ pub(super) fn expect_support(launcher: &[String], support: SandboxSupport) -> Re
 pub(super) fn probe(launcher: &[String]) -> SandboxSupport {
     let landlock_abi = rules::abi();
     let support = SandboxSupport { landlock_abi, ..SandboxSupport::default() };
-    let room = match room::open(&RoomRequest::default(), launcher) {
+    let room = match room::open(&RoomRequest::default(), launcher, None) {
         Ok(room) => Some(room),
         Err(problem) => {
             tracing::debug!(problem, "the room of commands cannot be opened");

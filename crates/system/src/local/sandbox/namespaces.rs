@@ -1,17 +1,17 @@
 //! The namespaces of a room, and those of a command in it.
 
-use super::capabilities;
-use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
+use super::{capabilities, routes};
+use crate::Network;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 use std::fmt::Display;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Enters new user and mount namespaces and, unless the `network` of this machine is used, a
-/// network namespace.
-pub(super) fn create(network: bool) -> Result<(), String> {
+/// Enters new user and mount namespaces and, unless the network of this machine is used, a network
+/// namespace.
+pub(super) fn create(network: Network) -> Result<(), String> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS;
-    if !network {
+    if network != Network::Open {
         flags |= UnshareFlags::NEWNET;
     }
     unshare(flags).map_err(problem("namespaces"))?;
@@ -19,10 +19,10 @@ pub(super) fn create(network: bool) -> Result<(), String> {
     write("/proc/self/setgroups", "deny")?;
     write("/proc/self/uid_map", &format!("{user} {user} 1"))?;
     write("/proc/self/gid_map", &format!("{group} {group} 1"))?;
-    if !network {
+    if network != Network::Open {
         // The loopback interface gives no access to the network, but lets commands reach the test
         // servers of the session. If it cannot be brought up, they run without it.
-        loopback_up().ok();
+        routes::loopback_up().ok();
     }
     Ok(())
 }
@@ -61,26 +61,6 @@ fn is_current(namespace: &OwnedFd) -> bool {
 #[expect(deprecated, reason = "its successor is `unsafe` for flags that are not used here")]
 fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
-}
-
-/// Brings up the loopback interface with one netlink message, like `ip link set lo up`.
-fn loopback_up() -> rustix::io::Result<()> {
-    const RTM_NEWLINK: u16 = 16;
-    const NLM_F_REQUEST: u16 = 1;
-    const IFF_UP: u32 = 1;
-    const LOOPBACK: i32 = 1;
-    let socket =
-        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    let mut message = Vec::with_capacity(32);
-    message.extend(32u32.to_ne_bytes());
-    message.extend(RTM_NEWLINK.to_ne_bytes());
-    message.extend(NLM_F_REQUEST.to_ne_bytes());
-    message.extend([0; 8]);
-    message.extend([0; 4]);
-    message.extend(LOOPBACK.to_ne_bytes());
-    message.extend(IFF_UP.to_ne_bytes());
-    message.extend(IFF_UP.to_ne_bytes());
-    rustix::net::send(&socket, &message, SendFlags::empty()).map(|_| ())
 }
 
 fn write(path: &str, text: &str) -> Result<(), String> {

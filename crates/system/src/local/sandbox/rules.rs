@@ -2,7 +2,7 @@
 
 use super::devices;
 use crate::view::SYSTEM_DIRECTORIES;
-use crate::{HomeShare, Sandbox, SandboxLevel, TEMP_PLACE, View};
+use crate::{HomeShare, Network, Sandbox, SandboxLevel, TEMP_PLACE, View};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
@@ -49,7 +49,7 @@ fn build(sandbox: &Sandbox, in_room: bool) -> Result<RulesetCreated, Box<dyn std
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(WANTED))?
         .scope(Scope::from_all(WANTED))?;
-    if !sandbox.network && !in_room {
+    if sandbox.network != Network::Open && !in_room {
         rules = rules.handle_access(AccessNet::from_all(WANTED))?;
     }
     let mut rules = rules.create()?;

@@ -318,8 +318,28 @@ const OWN: &[About] = &[
         name: "sandbox.network",
         takes: Takes::Word(&["off", "on", "allow-list"]),
         default: DefaultValue::Text("off"),
-        text: "Whether sandboxed commands have network access. An allow list of hosts cannot be \
-               enforced: `allow-list` prints a notice and disables the network.",
+        text: "The network of sandboxed commands: none, that of this machine, or by `allow-list` the \
+               [hosts](security.md#the-network) that rules such as `network(domain:crates.io)` or the \
+               user's answers allow.",
+    },
+    About {
+        name: "sandbox.local_hosts",
+        takes: Takes::List(Item::Host),
+        default: DefaultValue::EmptyList,
+        text: "Hosts in a private network that sandboxed commands may connect to, by rules and \
+               questions like others. Layers add up.",
+    },
+    About {
+        name: "sandbox.ask_hosts",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(true),
+        text: "Whether the user is asked about hosts that no rule names; otherwise they are refused.",
+    },
+    About {
+        name: "sandbox.ask_seconds",
+        takes: Takes::Seconds { most: None },
+        default: DefaultValue::Described("60"),
+        text: "How long a connection of a command waits for the answer; then it is refused.",
     },
     About {
         name: "sandbox.writable_paths",

@@ -3,12 +3,15 @@
 mod serve;
 
 use super::checks::{
-    checked, hosts, megabytes, model, offers_no_more, order_of_mode, order_of_permission, rules, silence,
+    checked, hosts, local_hosts, megabytes, model, offers_no_more, order_of_mode, order_of_permission, rules,
+    silence,
 };
 use super::key::joined;
 use super::{InProject, Key, Value, ValueError};
 use crate::limits::HOOK_TIMEOUT_MAX;
-use crate::options::{AskLoginShell, EnterChoice, Network, ScreenChoice, SearchChoice, Terminal, Tools};
+use crate::options::{
+    AskLoginShell, EnterChoice, NETWORKS, RuleList, ScreenChoice, SearchChoice, Terminal, Tools,
+};
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
 use agent::{Answer, CallsAsText, HookEvent, Secrets, ToolProfile, check_tool_name, check_tool_pattern};
@@ -138,23 +141,23 @@ const OWN: &[Key] = &[
     Key {
         name: "permissions.deny",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.permissions.rules.deny.extend(rules(o, v)?)),
+        set: |o, _, v| Ok(RuleList::Deny.extend(&mut o.permissions.rules, rules(&o.directories, v)?)),
     },
     Key {
         name: "permissions.ask",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.permissions.rules.ask.extend(rules(o, v)?)),
+        set: |o, _, v| Ok(RuleList::Ask.extend(&mut o.permissions.rules, rules(&o.directories, v)?)),
     },
     Key {
         name: "permissions.allow",
         in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| {
-            let rules = rules(o, v)?;
+            let rules = rules(&o.directories, v)?;
             match rules.iter().find_map(|rule| Some((rule, rule.too_wide_to_allow()?))) {
                 Some((rule, problem)) => {
                     Err(ValueError::TooWide { rule: rule.to_string(), problem: problem.to_string() })
                 }
-                None => Ok(o.permissions.rules.allow.extend(rules)),
+                None => Ok(RuleList::Allow.extend(&mut o.permissions.rules, rules)),
             }
         },
     },
@@ -337,8 +340,27 @@ const OWN: &[Key] = &[
     },
     Key {
         name: "sandbox.network",
-        in_project: InProject::Tightens(|before, after| after.commands.network >= before.commands.network),
-        set: |o, _, v| Ok(o.commands.network = v.one_of(&Network::ALL)?),
+        in_project: InProject::Tightens(|before, after| {
+            after.commands.network.network <= before.commands.network.network
+        }),
+        set: |o, _, v| Ok(o.commands.network.network = v.one_of(&NETWORKS)?),
+    },
+    Key {
+        name: "sandbox.local_hosts",
+        in_project: InProject::WhenTrusted(PATHS),
+        set: |o, _, v| Ok(o.commands.network.local_hosts.extend(local_hosts(v.texts()?)?)),
+    },
+    Key {
+        name: "sandbox.ask_hosts",
+        in_project: InProject::Tightens(|before, after| {
+            after.commands.network.ask_hosts <= before.commands.network.ask_hosts
+        }),
+        set: |o, _, v| Ok(o.commands.network.ask_hosts = v.flag()?),
+    },
+    Key {
+        name: "sandbox.ask_seconds",
+        in_project: InProject::WhenTrusted(PATHS),
+        set: |o, _, v| Ok(o.commands.network.ask_wait = v.seconds()?),
     },
     Key {
         name: "sandbox.writable_paths",

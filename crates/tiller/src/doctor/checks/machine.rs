@@ -6,7 +6,7 @@ use crate::{
     editors::{Places, look},
     installation::Installation,
     limits::LEAST_DISK_BYTES,
-    options::{NO_ALLOW_LIST, Network},
+    options::network_word,
 };
 use system::{AbsPath, FileStamp, LocalSystem, MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
 
@@ -17,25 +17,18 @@ const IS_LINUX: bool = cfg!(target_os = "linux");
 pub(crate) fn sandbox(subject: &Subject<'_>, support: SandboxSupport) -> Vec<Check> {
     const TITLE: &str = "sandbox";
     let commands = &subject.options.commands;
-    let mut checks = vec![match shortcoming(commands.sandbox, support, IS_LINUX) {
+    vec![match shortcoming(commands.sandbox, support, IS_LINUX) {
         Some(problem) => Check::warning("sandbox", TITLE, problem),
         None => {
             let detail = format!(
                 "{}, network {} ({})",
                 commands.sandbox.id(),
-                commands.network.id(),
+                network_word(commands.network.network),
                 kernel(support, IS_LINUX)
             );
             Check::ok("sandbox", TITLE, detail)
         }
-    }];
-    if commands.network == Network::AllowList {
-        checks.push(
-            Check::error("sandbox-network", TITLE, NO_ALLOW_LIST)
-                .next("tiller settings set sandbox.network off"),
-        );
-    }
-    checks
+    }]
 }
 
 /// Says as which account the commands of a server's users run; nothing if no server is set up.

@@ -1,7 +1,9 @@
 //! The launcher's side: reads a request. An incomplete request runs nothing.
 
 use super::{HiddenVariables, LaunchCommand, LaunchRequest, MAGIC};
-use crate::{AbsPath, HomeEntry, HomeShare, HomeView, LinkedFile, PathError, Sandbox, SandboxLevel, View};
+use crate::{
+    AbsPath, HomeEntry, HomeShare, HomeView, LinkedFile, Network, PathError, Sandbox, SandboxLevel, View,
+};
 use std::io::{self, Read};
 
 /// The maximum size of all strings in bytes.
@@ -54,9 +56,9 @@ impl LaunchRequest {
             let sandbox = &mut request.sandbox;
             match option {
                 "level" => sandbox.level = SandboxLevel::of(value).ok_or_else(unknown)?,
+                "network" => sandbox.network = Network::of(value).ok_or_else(unknown)?,
                 "cwd" => (request.command.cwd, has_cwd) = (path()?, true),
                 "on" => match value {
-                    "network" => sandbox.network = true,
                     "joins" => request.joins = true,
                     "processes" => request.processes = true,
                     "confirm" => request.confirm = true,
@@ -180,7 +182,7 @@ mod tests {
         LaunchRequest {
             sandbox: Sandbox {
                 level: SandboxLevel::WorkspaceWrite,
-                network: true,
+                network: Network::Session,
                 view: View {
                     roots: vec![path("/w"), path("/a b=c")],
                     readable: vec![path("/r")],

@@ -11,16 +11,21 @@ mod home;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
+mod names;
+#[cfg(target_os = "linux")]
 pub(super) mod open;
 #[cfg(target_os = "linux")]
 mod root;
+#[cfg(target_os = "linux")]
+mod sockets;
 
 #[cfg(target_os = "linux")]
 pub(super) use root::{cover, read_only};
 
 use crate::limits::{ROOM_KEPT, ROOMS_KEPT};
 use crate::local::{private_directory, private_file::FileLock};
-use crate::{AbsPath, View};
+use crate::{AbsPath, Network, RoomNetwork, RoomSockets, Sandbox, View};
+use std::any::Any;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,7 +34,7 @@ use std::time::Instant;
 
 /// The first bytes of a request for a room. The number changes with the wire format.
 #[cfg(target_os = "linux")]
-const MAGIC: &[u8; 8] = b"tillerR1";
+const MAGIC: &[u8; 8] = b"tillerR2";
 
 /// The name of a file in a directory for files of commands. The time of its last change is that of
 /// the last use of the directory.
@@ -43,8 +48,19 @@ const SLOTS: usize = 64;
 pub(in crate::local) struct RoomRequest {
     /// The files that commands see.
     pub(in crate::local) view: View,
-    /// Whether commands use the network of this machine.
-    pub(in crate::local) network: bool,
+    /// The network of commands.
+    pub(in crate::local) network: Network,
+    /// The ports of other hosts that are captured.
+    pub(in crate::local) ports: Vec<u16>,
+}
+
+impl RoomRequest {
+    /// Returns the request for the room of commands with this sandbox.
+    pub(in crate::local) fn of(sandbox: &Sandbox) -> Self {
+        let Sandbox { view, network, ports, .. } = sandbox;
+        let ports = if *network == Network::Session { ports.clone() } else { Vec::new() };
+        Self { view: view.clone(), network: *network, ports }
+    }
 }
 
 /// The namespaces of a session's commands.
@@ -53,6 +69,8 @@ pub(in crate::local) struct Room {
     namespaces: Vec<OwnedFd>,
     /// Held while the room changes files of the home directory.
     _changes: Option<FileLock>,
+    /// Held while the room's sockets are served.
+    _served: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Room {
@@ -98,6 +116,7 @@ impl Rooms {
         &self,
         request: &RoomRequest,
         launcher: &[String],
+        network: Option<&dyn RoomNetwork>,
     ) -> Result<Arc<Room>, String> {
         let slot = {
             let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +129,7 @@ impl Rooms {
         // Commands that start at the same time wait here for the first of them.
         let mut room = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if room.is_none() {
-            *room = Some(Arc::new(open(request, launcher)?));
+            *room = Some(Arc::new(open(request, launcher, network)?));
         }
         room.clone().ok_or_else(String::new)
     }
@@ -131,15 +150,20 @@ fn forget_idle(rooms: &mut HashMap<RoomRequest, Slot>, current: &RoomRequest) {
     }
 }
 
-/// Opens a room.
+/// Opens a room, whose sockets `network` serves.
 ///
 /// # Errors
 /// The reason, as the stage of the launcher reports it.
-pub(super) fn open(request: &RoomRequest, launcher: &[String]) -> Result<Room, String> {
+pub(super) fn open(
+    request: &RoomRequest,
+    launcher: &[String],
+    network: Option<&dyn RoomNetwork>,
+) -> Result<Room, String> {
     let mut request = request.clone();
     let changes = prepare(&mut request.view).map_err(|error| format!("temporary files: {error}"))?;
-    let namespaces = ask(&request, launcher)?;
-    Ok(Room { namespaces, _changes: changes })
+    let (namespaces, sockets) = ask(&request, launcher)?;
+    let serve = |network: &dyn RoomNetwork| Some(network.serve(request.view.temp.as_ref()?, sockets?));
+    Ok(Room { namespaces, _changes: changes, _served: network.and_then(serve) })
 }
 
 /// Creates the directories of a session that a view needs, and chooses the one for changes of files
@@ -171,9 +195,9 @@ fn note_use(directory: Option<AbsPath>) -> io::Result<()> {
     directory.map_or(Ok(()), |directory| std::fs::write(directory.join(USED).as_std(), ""))
 }
 
-/// Starts the stage of the launcher, and receives the namespaces from it.
+/// Starts the stage of the launcher, and receives the namespaces and the sockets from it.
 #[cfg(target_os = "linux")]
-fn ask(request: &RoomRequest, launcher: &[String]) -> Result<Vec<OwnedFd>, String> {
+fn ask(request: &RoomRequest, launcher: &[String]) -> Result<(Vec<OwnedFd>, Option<RoomSockets>), String> {
     use crate::limits::ROOM_WAIT;
     use std::os::unix::net::UnixStream;
     use std::os::unix::process::CommandExt;
@@ -192,7 +216,14 @@ fn ask(request: &RoomRequest, launcher: &[String]) -> Result<Vec<OwnedFd>, Strin
         .process_group(0)
         .spawn()
         .map_err(|error| format!("{program}: {error}"))?;
-    let received = request.write(&mut ours).and_then(|()| super::descriptor::receive_room(&ours));
+    let received = request.write(&mut ours).and_then(|()| {
+        let namespaces = super::descriptor::receive_room(&ours)?;
+        let sockets = match request.network {
+            Network::Session => Some(sockets::receive(&ours, request.ports.len())?),
+            Network::Off | Network::Open => None,
+        };
+        Ok((namespaces, sockets))
+    });
     if received.is_err() {
         // It has ended, or does not answer.
         child.kill().ok();
@@ -207,7 +238,7 @@ fn ask(request: &RoomRequest, launcher: &[String]) -> Result<Vec<OwnedFd>, Strin
 
 /// Fails: this platform has no rooms.
 #[cfg(not(target_os = "linux"))]
-fn ask(_: &RoomRequest, _: &[String]) -> Result<Vec<OwnedFd>, String> {
+fn ask(_: &RoomRequest, _: &[String]) -> Result<(Vec<OwnedFd>, Option<RoomSockets>), String> {
     Err("this platform has no sandbox".to_owned())
 }
 
@@ -215,7 +246,8 @@ impl RoomRequest {
     #[cfg(target_os = "linux")]
     fn write(&self, to: &mut impl io::Write) -> io::Result<()> {
         let mut strings = super::launch_request::view_strings(&self.view);
-        strings.push(format!("network={}", self.network));
+        strings.push(format!("network={}", self.network.id()));
+        strings.extend(self.ports.iter().map(|port| format!("port={port}")));
         super::launch_request::write_strings(MAGIC, &strings, to)
     }
 
@@ -224,8 +256,10 @@ impl RoomRequest {
         use super::launch_request::{read_strings, read_view_option};
         let mut request = Self::default();
         for string in read_strings(MAGIC, from)? {
+            let unknown = || super::launch_request::LaunchRequestError::Unknown(string.clone());
             match string.split_once('=').unwrap_or((&string, "")) {
-                ("network", value) => request.network = value == "true",
+                ("network", value) => request.network = Network::of(value).ok_or_else(unknown)?,
+                ("port", value) => request.ports.push(value.parse().map_err(|_| unknown())?),
                 (option, value) => read_view_option(&mut request.view, option, value)?,
             }
         }
@@ -254,7 +288,9 @@ mod tests {
             copies: Some(path("/k")),
             home: Some(home),
         };
-        for request in [RoomRequest::default(), RoomRequest { view, network: true }] {
+        for request in
+            [RoomRequest::default(), RoomRequest { view, network: Network::Session, ports: vec![80, 443] }]
+        {
             let mut bytes = Vec::new();
             request.write(&mut bytes).unwrap();
             assert_eq!(RoomRequest::read(&mut bytes.as_slice()).unwrap(), request);

@@ -5,12 +5,12 @@
 //! Therefore mount points are opened below the new root without following links.
 
 use super::{
-    home,
+    home, names,
     root::{Root, cover, name_of, open_directory, open_named},
 };
 use crate::local::sandbox::{devices, namespaces::problem};
 use crate::view::SYSTEM_DIRECTORIES;
-use crate::{AbsPath, TEMP_PLACE, View};
+use crate::{AbsPath, Network, TEMP_PLACE, View};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
@@ -29,7 +29,7 @@ const BUILD: &str = "/dev";
 const PRIVATE_DEPTH: usize = 8;
 
 /// Builds the view and makes it the root of this process.
-pub(super) fn build(view: &View) -> Result<(), String> {
+pub(super) fn build(view: &View, network: Network) -> Result<(), String> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(problem("mounts"))?;
     let sources = Sources::open(view)?;
@@ -68,6 +68,9 @@ pub(super) fn build(view: &View) -> Result<(), String> {
     rustix::process::pivot_root(".", ".").map_err(problem("the new root"))?;
     unmount(".", UnmountFlags::DETACH).map_err(problem("the old root"))?;
     std::env::set_current_dir("/").map_err(problem("/"))?;
+    if network == Network::Session {
+        names::cover()?;
+    }
     if rustix::process::geteuid().is_root() {
         cover_private("/etc".as_ref(), PRIVATE_DEPTH)?;
         cover_private("/var/lib".as_ref(), 1)?;

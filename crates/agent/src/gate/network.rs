@@ -1,0 +1,368 @@
+//! The network of a session's commands: decides about each connection, asks the user while it
+//! waits, and keeps what was used for the result of the command.
+
+use crate::{
+    CommandNetwork, ConnectionJudge, Description, Destination, Expectation, NetworkOptions, PermissionMode,
+    PermissionOutcome, PermissionRequest, Remedy, SessionEvent, ToolCallId, ToolKind, ToolOutput, Traffic,
+    limits::{NETWORK_HOSTS, NETWORK_HOSTS_TOLD, NETWORK_QUESTIONS},
+    log::SessionLog,
+    policy::{
+        Grants,
+        network::{NetworkDecision, NetworkPolicy, NetworkScope, decide},
+    },
+    settings::LiveSettings,
+    tool::titles,
+};
+use async_trait::async_trait;
+use std::{
+    any::Any,
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+};
+use system::AbsPath;
+use tokio_util::sync::CancellationToken;
+
+/// Returns the permission mode in force.
+pub(crate) type ModeNow = Arc<dyn Fn() -> PermissionMode + Send + Sync>;
+
+/// The network of a session's commands.
+pub(crate) struct SessionNetwork {
+    judge: Arc<Judge>,
+    /// Ends the judge's part when the session ends.
+    _attached: Box<dyn Any + Send + Sync>,
+}
+
+impl SessionNetwork {
+    /// Creates the network of the session whose temporary files are in `temp`.
+    pub(super) fn new(
+        server: &dyn CommandNetwork,
+        temp: &AbsPath,
+        log: SessionLog,
+        grants: Arc<Grants>,
+        settings: Arc<LiveSettings>,
+        mode: ModeNow,
+    ) -> Self {
+        let judge = Arc::new(Judge {
+            log,
+            grants,
+            settings,
+            mode,
+            asking: tokio::sync::Mutex::default(),
+            now: Mutex::default(),
+        });
+        let attached = server.attach(temp, Arc::clone(&judge) as _);
+        Self { judge, _attached: attached }
+    }
+
+    /// Notes that a command runs for a call, so that the user can be asked about its connections.
+    /// Returns the value that ends this.
+    pub(crate) fn begin(
+        &self,
+        call: &ToolCallId,
+        tool: &str,
+        line: &str,
+        cancel: &CancellationToken,
+    ) -> RunningCommand {
+        let running = Running {
+            call: call.clone(),
+            tool: tool.to_owned(),
+            line: line.to_owned(),
+            cancel: cancel.clone(),
+            questions: 0,
+            answers: HashMap::new(),
+        };
+        self.judge.lock().running = Some(running);
+        RunningCommand(Arc::clone(&self.judge))
+    }
+}
+
+/// A command that runs. The user is asked about its connections until this is dropped.
+pub(crate) struct RunningCommand(Arc<Judge>);
+
+impl RunningCommand {
+    /// Adds what the session's commands have used of the network to the command's output.
+    pub(crate) fn note(&self, output: &mut ToolOutput) {
+        let facts = told(&std::mem::take(&mut self.0.lock().used));
+        if facts.is_empty() {
+            return;
+        }
+        let note = format!("(network: {facts}.)");
+        if let Some(shown) = &mut output.shown {
+            shown.push(crate::ToolContent::Content(crate::Content::text(note.clone())));
+        }
+        let text = &mut output.result.text;
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&note);
+    }
+}
+
+impl Drop for RunningCommand {
+    fn drop(&mut self) {
+        self.0.lock().running = None;
+    }
+}
+
+/// The rule of an answer that did not come in time.
+const TIMEOUT: &str = "timeout";
+
+struct Judge {
+    log: SessionLog,
+    grants: Arc<Grants>,
+    settings: Arc<LiveSettings>,
+    mode: ModeNow,
+    /// Held while the user is asked: one question at a time.
+    asking: tokio::sync::Mutex<()>,
+    now: Mutex<Now>,
+}
+
+#[derive(Default)]
+struct Now {
+    running: Option<Running>,
+    used: BTreeMap<String, Used>,
+}
+
+/// The command that runs.
+struct Running {
+    call: ToolCallId,
+    tool: String,
+    line: String,
+    cancel: CancellationToken,
+    questions: usize,
+    /// The answers for this command; an error is the reason of a refusal.
+    answers: HashMap<NetworkScope, Result<(), String>>,
+}
+
+/// What was used of one destination since the last result.
+#[derive(Default)]
+struct Used {
+    traffic: Option<Arc<Traffic>>,
+    refused: Option<String>,
+}
+
+impl Judge {
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_policy<T>(&self, then: impl FnOnce(&NetworkPolicy<'_>) -> T) -> T {
+        let now = self.settings.seen();
+        let grants = self.grants.network();
+        then(&NetworkPolicy {
+            options: &now.sandbox.network,
+            permission_mode: (self.mode)(),
+            rules: &now.permissions.rules.network,
+            grants: &grants,
+        })
+    }
+
+    /// Returns the decision, with the answers for the running command.
+    fn decide(&self, destination: &Destination) -> NetworkDecision {
+        let decision = self.with_policy(|policy| decide(policy, destination));
+        let NetworkDecision::Ask { scope, .. } = &decision else { return decision };
+        let now = self.lock();
+        match now.running.as_ref().and_then(|running| running.answers.get(scope)) {
+            Some(Ok(())) => NetworkDecision::Allow { rule: "the user's answer".to_owned() },
+            Some(Err(reason)) => NetworkDecision::Deny { reason: reason.clone() },
+            None => decision,
+        }
+    }
+
+    /// Asks the user about a destination, once it is this connection's turn.
+    async fn ask(&self, destination: &Destination) -> Result<(), String> {
+        let _turn = self.asking.lock().await;
+        // The answer to an earlier question may cover this one.
+        let scope = match self.decide(destination) {
+            NetworkDecision::Allow { .. } => return Ok(()),
+            NetworkDecision::Deny { reason } => return Err(reason),
+            NetworkDecision::Ask { scope, .. } => scope,
+        };
+        let (request, cancel) = {
+            let mut now = self.lock();
+            let running = now.running.as_mut().ok_or("the user is asked only while a command's call runs")?;
+            if running.questions == NETWORK_QUESTIONS {
+                return Err(format!("{NETWORK_QUESTIONS} questions were asked for this command"));
+            }
+            running.questions += 1;
+            (request(running, destination, &scope), running.cancel.clone())
+        };
+        let outcome = self.outcome(&request, &cancel).await?;
+        let call = request.id.clone();
+        let wait = self.settings.seen().sandbox.network.ask_wait.as_secs();
+        let (outcome, rule) = outcome;
+        let refusal = match outcome {
+            PermissionOutcome::AllowOnce | PermissionOutcome::AllowAlways => None,
+            PermissionOutcome::Cancelled if rule == TIMEOUT => {
+                Some(format!("there was no answer within {wait} s"))
+            }
+            PermissionOutcome::Cancelled => Some("the question was dismissed".to_owned()),
+            PermissionOutcome::RejectOnce | PermissionOutcome::RejectAlways => {
+                Some(match self.log.client().rejection(&request) {
+                    None => "the user said no".to_owned(),
+                    Some(_) => "no user can be asked".to_owned(),
+                })
+            }
+        };
+        match outcome {
+            PermissionOutcome::AllowAlways => drop(self.grants.network().insert(scope.clone(), true)),
+            PermissionOutcome::RejectAlways => drop(self.grants.network().insert(scope.clone(), false)),
+            _ => {}
+        }
+        let answer = refusal.map_or(Ok(()), Err);
+        if let Some(running) = self.lock().running.as_mut().filter(|running| running.call == call) {
+            running.answers.insert(scope, answer.clone());
+        }
+        answer
+    }
+
+    /// Puts the question to the user and records it with its answer.
+    async fn outcome(
+        &self,
+        request: &PermissionRequest,
+        cancel: &CancellationToken,
+    ) -> Result<(PermissionOutcome, &'static str), String> {
+        let (id, question) = (request.id.clone(), request.question.clone());
+        let wait = self.settings.seen().sandbox.network.ask_wait;
+        let failed = |error: crate::StoreError| format!("the question could not be recorded: {error}");
+        self.log
+            .record(vec![SessionEvent::PermissionRequested { id: id.clone(), question }])
+            .await
+            .map_err(failed)?;
+        let (outcome, rule) = tokio::select! {
+            biased;
+            () = cancel.cancelled() => (PermissionOutcome::Cancelled, "cancelled"),
+            outcome = self.log.ask(request.clone()) => (outcome, "user"),
+            () = tokio::time::sleep(wait) => (PermissionOutcome::Cancelled, TIMEOUT),
+        };
+        let resolved = SessionEvent::PermissionResolved { id, outcome, rule: rule.to_owned() };
+        self.log.record(vec![resolved]).await.map_err(failed)?;
+        Ok((outcome, rule))
+    }
+}
+
+#[async_trait]
+impl ConnectionJudge for Judge {
+    async fn judge(&self, destination: &Destination) -> Result<(), String> {
+        match self.decide(destination) {
+            NetworkDecision::Allow { .. } => Ok(()),
+            NetworkDecision::Deny { reason } => Err(reason),
+            NetworkDecision::Ask { .. } => self.ask(destination).await,
+        }
+    }
+
+    fn expectation(&self, name: &str) -> Expectation {
+        self.with_policy(|policy| policy.expectation(name))
+    }
+
+    fn is_local(&self, name: &str) -> bool {
+        let NetworkOptions { local_hosts, .. } = &self.settings.seen().sandbox.network;
+        local_hosts.iter().any(|host| host == name)
+    }
+
+    fn connected(&self, destination: &Destination) -> Arc<Traffic> {
+        let mut now = self.lock();
+        match used(&mut now, destination) {
+            Some(used) => used.traffic.get_or_insert_default().clone(),
+            None => Arc::default(),
+        }
+    }
+
+    fn refused(&self, destination: &Destination, reason: &str) {
+        if let Some(used) = used(&mut self.lock(), destination) {
+            used.refused = Some(reason.to_owned());
+        }
+    }
+}
+
+/// Returns the entry of a destination; `None` if there are too many.
+fn used<'a>(now: &'a mut Now, destination: &Destination) -> Option<&'a mut Used> {
+    let name = destination.to_string();
+    let has_room = now.used.len() < NETWORK_HOSTS || now.used.contains_key(&name);
+    has_room.then(|| now.used.entry(name).or_default())
+}
+
+/// Returns the question about a destination for the command that runs.
+fn request(running: &Running, destination: &Destination, scope: &NetworkScope) -> PermissionRequest {
+    let line = crate::one_line(&running.line);
+    let (place, grant) = match scope {
+        NetworkScope::Group(group) => {
+            (format!("{destination} (group {})", group.name), format!("the group {}", group.name))
+        }
+        NetworkScope::Host(..) | NetworkScope::Address(_) => {
+            (destination.to_string(), destination.to_string())
+        }
+    };
+    let brief = format!("Let it connect to {place}? It can send there what it can read.");
+    PermissionRequest {
+        id: running.call.clone(),
+        name: running.tool.clone(),
+        description: Description {
+            title: format!("Connect to {place}"),
+            kind: ToolKind::Execute,
+            locations: Vec::new(),
+        },
+        question: format!("Let `{line}` connect to {place}? It can send there what it can read."),
+        brief,
+        place: crate::CallPlace { directory: None, facts: vec![destination.to_string()] },
+        content: titles::command_block(&running.line),
+        raw_input: serde_json::json!({ "command": running.line, "connects_to": destination.to_string() }),
+        grant_label: format!("connections to {grant} in this session"),
+        remedy: Remedy {
+            hosts: vec![scope.rule()],
+            in_prometheus: matches!(scope, NetworkScope::Group(_) | NetworkScope::Host(_, None)),
+            ..Remedy::default()
+        },
+    }
+}
+
+/// Describes what was used of the network; empty if nothing was.
+fn told(all: &BTreeMap<String, Used>) -> String {
+    let parts = all.iter().flat_map(|(name, used)| {
+        let received = used.traffic.as_ref().map(|traffic| {
+            let (sent, received) =
+                (traffic.sent.load(Ordering::Relaxed), traffic.received.load(Ordering::Relaxed));
+            format!("{name} sent {} and received {}", amount(received), amount(sent))
+        });
+        let refused = used.refused.as_ref().map(|reason| format!("{name} was refused: {reason}"));
+        received.into_iter().chain(refused)
+    });
+    let parts: Vec<_> = parts.collect();
+    let more = parts.len().saturating_sub(NETWORK_HOSTS_TOLD);
+    let mut text = parts[..parts.len() - more].join("; ");
+    if more > 0 {
+        text.push_str(&format!("; and {more} more"));
+    }
+    text
+}
+
+/// Returns a number of bytes in words.
+fn amount(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_name_each_host_once() {
+        let traffic = Traffic { sent: 1_234.into(), received: 3_100_000.into() };
+        let mut all = BTreeMap::new();
+        all.insert("a.org".to_owned(), Used { traffic: Some(Arc::new(traffic)), refused: None });
+        let no = Used { traffic: None, refused: Some("the user said no".to_owned()) };
+        all.insert("b.org:80".to_owned(), no);
+        assert_eq!(
+            told(&all),
+            "a.org sent 3.1 MB and received 1.2 kB; b.org:80 was refused: the user said no"
+        );
+        assert_eq!(told(&BTreeMap::new()), "");
+        let many =
+            (0..20).map(|n| (format!("{n}.org"), Used { traffic: None, refused: Some("no".to_owned()) }));
+        assert!(told(&many.collect()).ends_with("; and 12 more"));
+    }
+}

@@ -1,0 +1,184 @@
+//! Connections of commands: which of them ask, what the answers cover, and what results say.
+
+use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
+use agent::{
+    CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, LanguageModel, NetworkOptions,
+    PermissionOutcome, Runtime, RuntimeOptions, SandboxOptions, SessionEvent, SessionHandle, Surface,
+};
+use serde_json::json;
+use std::any::Any;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use system::{AbsPath, FakeSystem, Network, SandboxSupport, fake::Script};
+
+/// A server of the network that keeps the judge of the last session.
+#[derive(Default)]
+struct KeptJudge(Mutex<Option<Arc<dyn ConnectionJudge>>>);
+
+impl std::fmt::Debug for KeptJudge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeptJudge")
+    }
+}
+
+impl CommandNetwork for KeptJudge {
+    fn attach(&self, session: &AbsPath, judge: Arc<dyn ConnectionJudge>) -> Box<dyn Any + Send + Sync> {
+        assert!(session.as_str().starts_with("/var/tmp/t/"));
+        *self.0.lock().unwrap() = Some(judge);
+        Box::new(())
+    }
+}
+
+struct Stage {
+    session: SessionHandle,
+    client: Arc<FakeClient>,
+    network: Arc<KeptJudge>,
+    /// Each destination that commands tried, with what came of it.
+    tried: Arc<Mutex<Vec<String>>>,
+}
+
+/// Runs commands that connect to the hosts that their words name, one after the other.
+async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> Stage {
+    let calls = commands.iter().map(|line| ("bash", json!({ "command": line, "timeout": 100 })));
+    let calls: Vec<_> = calls.collect();
+    let mut script: Vec<_> = calls.chunks(1).map(Reply::calls).collect();
+    script.push(Reply::text("done"));
+    let network = Arc::new(KeptJudge::default());
+    let tried = Arc::<Mutex<Vec<String>>>::default();
+    let system = FakeSystem::new().with_sandbox(SandboxSupport {
+        landlock_abi: 6,
+        seccomp: true,
+        namespaces: true,
+        processes: true,
+        launcher: true,
+        in_client: false,
+    });
+    let (judges, log) = (Arc::clone(&network), Arc::clone(&tried));
+    system.on_command("connect", move |command| {
+        let line = command.args.last().unwrap().clone();
+        let (judge, log) = (judges.0.lock().unwrap().clone().unwrap(), Arc::clone(&log));
+        tokio::spawn(async move {
+            for host in line.split_whitespace().skip(1) {
+                let line = connect(judge.as_ref(), host).await;
+                log.lock().unwrap().push(line);
+            }
+        });
+        Script::hangs()
+    });
+    let client = FakeClient::new(answers);
+    let options = RuntimeOptions {
+        sandbox: SandboxOptions {
+            temp: Some(AbsPath::new("/var/tmp/t").unwrap()),
+            network: NetworkOptions { network: Network::Session, ..NetworkOptions::default() },
+            ..SandboxOptions::default()
+        },
+        command_network: Some(network.clone()),
+        ..RuntimeOptions::default()
+    };
+    let models = Arc::new(FakeModels(FakeModel::new(script) as Arc<dyn LanguageModel>));
+    let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, options);
+    let surface = Surface { client: client.clone(), system: Arc::new(system) };
+    let cwd = AbsPath::new("/w").unwrap();
+    let new = CreateSession { cwd, additional_directories: Vec::new(), servers: Vec::new() };
+    let session = runtime.create(new, |_| surface).await.unwrap();
+    Stage { session, client, network, tried }
+}
+
+async fn connect(judge: &dyn ConnectionJudge, host: &str) -> String {
+    let destination = Destination::host(host, 443).unwrap();
+    match judge.judge(&destination).await {
+        Ok(()) => {
+            judge.connected(&destination).received.fetch_add(1_500, Ordering::Relaxed);
+            format!("{host} ok")
+        }
+        Err(reason) => {
+            judge.refused(&destination, &reason);
+            format!("{host} {reason}")
+        }
+    }
+}
+
+impl Stage {
+    /// Runs the prompt; returns what came of the connections.
+    async fn run(&self) -> Vec<String> {
+        self.session.prompt(vec![Content::text("go")]).await.unwrap();
+        self.tried.lock().unwrap().clone()
+    }
+
+    fn questions(&self) -> Vec<String> {
+        self.client.requests().into_iter().map(|request| request.question).collect()
+    }
+
+    /// Returns the notes about the network in the results of calls.
+    fn notes(&self) -> Vec<String> {
+        let text = format!("{:?}", self.client.events().iter().filter(|event| {
+            matches!(event, SessionEvent::ToolCall(update) if update.result.is_some())
+        }).collect::<Vec<_>>());
+        let notes = text.match_indices("(network: ").map(|(at, _)| {
+            let rest = &text[at..];
+            rest[..=rest.find(')').unwrap()].to_owned()
+        });
+        let mut notes: Vec<_> = notes.collect();
+        notes.dedup();
+        notes
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_answer_covers_a_group_for_a_command() {
+    let line = "connect registry.npmjs.org registry.yarnpkg.com registry.npmjs.org";
+    let answers = vec![Some(PermissionOutcome::AllowOnce), Some(PermissionOutcome::RejectOnce)];
+    let stage = stage(&[line, "connect registry.npmjs.org"], answers).await;
+    assert_eq!(
+        stage.run().await,
+        [
+            "registry.npmjs.org ok",
+            "registry.yarnpkg.com ok",
+            "registry.npmjs.org ok",
+            "registry.npmjs.org the user said no",
+        ]
+    );
+    assert_eq!(
+        stage.questions(),
+        [
+            "Let `connect registry.npmjs.org registry.yarnpkg.com registry.npmjs.org` connect to registry.npmjs.org (group npm)? It can send there what it can read.",
+            "Let `connect registry.npmjs.org` connect to registry.npmjs.org (group npm)? It can send there what it can read.",
+        ]
+    );
+    assert_eq!(
+        stage.notes(),
+        [
+            "(network: registry.npmjs.org sent 3.0 kB and received 0 B; registry.yarnpkg.com sent 1.5 kB and received 0 B.)",
+            "(network: registry.npmjs.org was refused: the user said no.)",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_covers_the_session() {
+    let answers = vec![Some(PermissionOutcome::AllowAlways), Some(PermissionOutcome::RejectAlways)];
+    let stage = stage(&["connect a.org b.org", "connect a.org b.org"], answers).await;
+    let one = ["a.org ok", "b.org the user said no"];
+    assert_eq!(stage.run().await, [one, one].concat());
+    assert_eq!(stage.questions().len(), 2);
+    let judge = stage.network.0.lock().unwrap().clone().unwrap();
+    assert_eq!(connect(judge.as_ref(), "a.org").await, "a.org ok");
+    let idle = connect(judge.as_ref(), "c.org").await;
+    assert_eq!(idle, "c.org the user is asked only while a command's call runs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_without_an_answer_is_refused() {
+    let stage = stage(&["connect a.org"], vec![None]).await;
+    assert_eq!(stage.run().await, ["a.org there was no answer within 60 s"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_asks_eight_times_at_most() {
+    let hosts: Vec<_> = (0..10).map(|n| format!("h{n}.org")).collect();
+    let line = format!("connect {}", hosts.join(" "));
+    let stage = stage(&[&line], vec![Some(PermissionOutcome::AllowOnce); 8]).await;
+    let tried = stage.run().await;
+    assert_eq!(tried.iter().filter(|line| line.ends_with("ok")).count(), 8);
+    assert_eq!(tried[9], "h9.org 8 questions were asked for this command");
+}

@@ -1,0 +1,65 @@
+//! A stream to a host that counts its bytes.
+
+use agent::Traffic;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// A stream to a host. Its bytes are added to those of the host, and counted by themselves.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    stream: TcpStream,
+    traffic: Arc<Traffic>,
+    own: Arc<AtomicU64>,
+}
+
+impl Counted {
+    pub(crate) fn new(stream: TcpStream, traffic: Arc<Traffic>) -> Self {
+        Self { stream, traffic, own: Arc::default() }
+    }
+
+    /// Returns the number of bytes in both directions so far.
+    pub(crate) fn count(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.own)
+    }
+}
+
+fn add(counter: &AtomicU64, bytes: usize) {
+    counter.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        let bytes = buffer.filled().len() - before;
+        add(&self.traffic.received, bytes);
+        add(&self.own, bytes);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
+        add(&self.traffic.sent, written);
+        add(&self.own, written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

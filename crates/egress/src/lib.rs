@@ -1,0 +1,100 @@
+//! The network of confined commands, served from outside of their sandbox.
+//!
+//! In a room, a name server of this crate invents an address for each host, and every connection to
+//! a captured port arrives here with the address that it was meant for. So the host and the port of
+//! each connection are known before anything is sent: the session's [`ConnectionJudge`] decides
+//! about them, and asks the user while the connection waits. Then this crate dials, and only an
+//! address that was checked.
+//!
+//! TLS is not opened. Of a connection to port 443 the server name in the clear is compared with the
+//! host, and of one to port 80 the `Host` of each request; otherwise a host that is listed would
+//! stand for all others at the same address.
+
+mod connection;
+mod counted;
+mod dial;
+mod dns;
+mod hello;
+pub mod limits;
+mod names;
+mod web;
+
+pub use dial::{Dialer, Direct};
+
+use agent::{CommandNetwork, ConnectionJudge};
+use connection::Room;
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use system::{AbsPath, RoomNetwork, RoomSockets};
+use tokio::task::JoinHandle;
+
+/// The judges of the sessions, by their directories for temporary files.
+type Judges = Arc<Mutex<HashMap<AbsPath, Arc<dyn ConnectionJudge>>>>;
+
+/// The server of the network of all sessions of a process.
+#[derive(Clone)]
+pub struct Egress {
+    judges: Judges,
+    dialer: Arc<dyn Dialer>,
+}
+
+impl Egress {
+    /// Creates a server that connects by a dialer.
+    pub fn new(dialer: Arc<dyn Dialer>) -> Self {
+        Self { judges: Judges::default(), dialer }
+    }
+}
+
+impl std::fmt::Debug for Egress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Egress").finish_non_exhaustive()
+    }
+}
+
+impl CommandNetwork for Egress {
+    fn attach(&self, session: &AbsPath, judge: Arc<dyn ConnectionJudge>) -> Box<dyn Any + Send + Sync> {
+        locked(&self.judges).insert(session.clone(), judge);
+        Box::new(Attached { judges: Arc::clone(&self.judges), session: session.clone() })
+    }
+}
+
+impl RoomNetwork for Egress {
+    fn serve(&self, session: &AbsPath, sockets: RoomSockets) -> Box<dyn Any + Send + Sync> {
+        let (judges, session) = (Arc::clone(&self.judges), session.clone());
+        let judge = move || locked(&judges).get(&session).cloned();
+        let room = Arc::new(Room::new(judge, Arc::clone(&self.dialer)));
+        Box::new(Served(tokio::spawn(async move {
+            if let Err(error) = room.serve(sockets).await {
+                tracing::warn!(%error, "the network of commands cannot be served");
+            }
+        })))
+    }
+}
+
+fn locked(
+    judges: &Mutex<HashMap<AbsPath, Arc<dyn ConnectionJudge>>>,
+) -> MutexGuard<'_, HashMap<AbsPath, Arc<dyn ConnectionJudge>>> {
+    judges.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the judge of a session when it ends.
+struct Attached {
+    judges: Judges,
+    session: AbsPath,
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        locked(&self.judges).remove(&self.session);
+    }
+}
+
+/// Ends the tasks that serve a room.
+struct Served(JoinHandle<()>);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
