@@ -229,7 +229,7 @@ impl CommandConfinement {
 fn network_words(network: Network) -> &'static str {
     match network {
         Network::Off => "no network",
-        Network::Session => "asks for hosts",
+        Network::Session => "asks about hosts",
         Network::Open => "network",
     }
 }
@@ -340,7 +340,7 @@ mod tests {
             (&on, old, Route::Local, false, false, "cannot confine"),
             (&on, SandboxSupport::default(), Route::Local, false, false, "cannot confine"),
             (&online, whole, Route::Local, false, false, "workspace-write, network"),
-            (&asks, whole, Route::Local, false, true, "workspace-write, asks for hosts"),
+            (&asks, whole, Route::Local, false, true, "workspace-write, asks about hosts"),
             (&asks, partly, Route::Local, false, false, "workspace-write, no network"),
             (&off, whole, Route::Local, false, false, "sandbox off"),
             (&on, whole, Route::Local, true, false, "outside the sandbox"),

@@ -53,6 +53,7 @@ async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> St
         launcher: true,
         in_client: false,
     });
+    system.add_dir("/w");
     let (judges, log) = (Arc::clone(&network), Arc::clone(&tried));
     system.on_command("connect", move |command| {
         let line = command.args.last().unwrap().clone();
