@@ -112,9 +112,9 @@ pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;
 pub use policy::{
     AddressKind, Answer, CommandFiles, CommandNetwork, ConnectionJudge, Destination, Expectation,
-    NetworkOptions, NetworkRule, NetworkRules, PermissionRule, PermissionRules, Remedy, SandboxOptions,
-    Secrets, ServerRule, ServerRules, Traffic, address_kind, check_tool_name, check_tool_pattern,
-    refused_address, tool_names,
+    NetworkOptions, NetworkRule, NetworkRules, PermissionRule, PermissionRules, Remedy, SERVICE_PORTS,
+    SandboxOptions, Secrets, ServerRule, ServerRules, Traffic, address_kind, check_tool_name,
+    check_tool_pattern, refused_address, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
 pub use programs::ProjectPrograms;

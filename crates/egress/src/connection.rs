@@ -27,6 +27,8 @@ pub(crate) struct Room {
     judge: Box<dyn Fn() -> Option<Arc<dyn ConnectionJudge>> + Send + Sync>,
     dialer: Arc<dyn Dialer>,
     names: Mutex<Names>,
+    /// The ports at which a loopback address stands for this machine.
+    local: Vec<u16>,
     slots: Semaphore,
 }
 
@@ -41,21 +43,28 @@ impl Room {
     pub(crate) fn new(
         judge: impl Fn() -> Option<Arc<dyn ConnectionJudge>> + Send + Sync + 'static,
         dialer: Arc<dyn Dialer>,
+        local: impl IntoIterator<Item = u16>,
     ) -> Self {
-        Self { judge: Box::new(judge), dialer, names: Mutex::default(), slots: Semaphore::new(CONNECTIONS) }
+        Self {
+            judge: Box::new(judge),
+            dialer,
+            names: Mutex::default(),
+            local: local.into_iter().collect(),
+            slots: Semaphore::new(CONNECTIONS),
+        }
     }
 
     /// Serves the sockets; returns when none of them can be served any more.
     pub(crate) async fn serve(self: Arc<Self>, sockets: RoomSockets) -> io::Result<()> {
         let mut tasks = JoinSet::new();
-        let RoomSockets { names_udp, names_tcp, captured } = sockets;
+        let RoomSockets { names_udp, names_tcp, listeners, local: _ } = sockets;
         names_udp.set_nonblocking(true)?;
         tasks.spawn(Arc::clone(&self).names_by_udp(UdpSocket::from_std(names_udp)?));
         let names_tcp = listener(names_tcp)?;
         tasks.spawn(accepted(names_tcp, Arc::clone(&self), |room, stream| async move {
             drop(room.names_by_tcp(stream).await);
         }));
-        for socket in captured {
+        for socket in listeners {
             tasks.spawn(accepted(listener(socket)?, Arc::clone(&self), Self::connection));
         }
         while tasks.join_next().await.is_some() {}
@@ -133,7 +142,7 @@ impl Room {
         let address = stream.local_addr().ok()?;
         let (ip, port) = (address.ip().to_canonical(), address.port());
         match ip {
-            _ if ip.is_loopback() => None,
+            _ if ip.is_loopback() => self.local.contains(&port).then_some(Destination::Local(port)),
             IpAddr::V4(ip) if is_invented(ip) => {
                 let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
                 Some(Destination::Host { name: names.host(ip)?.to_owned(), port })
@@ -151,6 +160,9 @@ impl Room {
         };
         stream.set_nodelay(true).ok();
         let ended = match destination.port() {
+            _ if matches!(destination, Destination::Local(_)) => {
+                self.other(&mut stream, &judge, &destination).await
+            }
             HTTPS => self.secure(&mut stream, &judge, &destination).await,
             HTTP => web::serve(&self, &mut stream, &judge, &destination).await,
             _ => self.other(&mut stream, &judge, &destination).await,
@@ -215,7 +227,7 @@ impl Room {
                 },
             }
         }
-        if first[0] == hello::TLS {
+        if first[0] == hello::TLS && !matches!(destination, Destination::Local(_)) {
             let alert = |reason: String| Refused { reason, answer: hello::ALERT.to_vec() };
             read_hello(stream, &mut first, destination).await.map_err(alert)?;
         }
@@ -234,7 +246,7 @@ async fn read_hello(
 ) -> Result<(), String> {
     let name = timeout(HELLO_WAIT, hello::read(stream, first)).await.unwrap_or(Err(BadHello::Ended));
     match (name, destination) {
-        (Ok(_), Destination::Address(_)) => Ok(()),
+        (Ok(_), Destination::Address(_) | Destination::Local(_)) => Ok(()),
         (Ok(Some(asked)), Destination::Host { name, .. }) if asked == *name => Ok(()),
         (Ok(Some(asked)), _) => Err(format!("the connection asks for {asked} by TLS")),
         (Ok(None), _) => Err("the connection names no server by TLS".to_owned()),

@@ -5,7 +5,7 @@ use agent::{ConnectionJudge, Destination, refused_address};
 use async_trait::async_trait;
 use std::fmt::Debug;
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -67,6 +67,9 @@ pub(crate) async fn dial(
 ) -> Result<TcpStream, String> {
     let addresses = match destination {
         Destination::Address(address) => vec![*address],
+        Destination::Local(port) => {
+            return first(dialer, local_addresses(*port)).await;
+        }
         Destination::Host { name, port } => {
             let found = resolve(dialer, name).await?;
             let is_local = judge.is_local(name);
@@ -80,6 +83,16 @@ pub(crate) async fn dial(
     if addresses.iter().any(|address| dialer.is_own(address.ip())) {
         return Err("its address is that of this machine".to_owned());
     }
+    first(dialer, addresses).await
+}
+
+/// Returns the loopback addresses of this machine.
+fn local_addresses(port: u16) -> Vec<SocketAddr> {
+    vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()]
+}
+
+/// Connects to the first address that accepts.
+async fn first(dialer: &dyn Dialer, addresses: Vec<SocketAddr>) -> Result<TcpStream, String> {
     let mut failure = String::new();
     for address in addresses {
         match timeout(CONNECT_WAIT, dialer.connect(address)).await {

@@ -14,6 +14,7 @@ mod connection;
 mod counted;
 mod dial;
 mod dns;
+mod forward;
 mod hello;
 pub mod limits;
 mod names;
@@ -26,11 +27,14 @@ use connection::Room;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use system::{AbsPath, RoomNetwork, RoomSockets};
+use system::{AbsPath, RoomInside, RoomNetwork, RoomSockets};
 use tokio::task::JoinHandle;
 
 /// The judges of the sessions, by their directories for temporary files.
 type Judges = Arc<Mutex<HashMap<AbsPath, Arc<dyn ConnectionJudge>>>>;
+
+/// The port of the name server of a room.
+const NAME_PORT: u16 = 53;
 
 /// The server of the network of all sessions of a process.
 #[derive(Clone)]
@@ -60,15 +64,24 @@ impl CommandNetwork for Egress {
 }
 
 impl RoomNetwork for Egress {
-    fn serve(&self, session: &AbsPath, sockets: RoomSockets) -> Box<dyn Any + Send + Sync> {
+    fn serve(
+        &self,
+        session: &AbsPath,
+        sockets: RoomSockets,
+        inside: RoomInside,
+    ) -> Box<dyn Any + Send + Sync> {
         let (judges, session) = (Arc::clone(&self.judges), session.clone());
         let judge = move || locked(&judges).get(&session).cloned();
-        let room = Arc::new(Room::new(judge, Arc::clone(&self.dialer)));
-        Box::new(Served(tokio::spawn(async move {
+        let own = sockets.listeners.iter().filter_map(|socket| Some(socket.local_addr().ok()?.port()));
+        let own = own.chain([NAME_PORT]).collect();
+        let forwarding = tokio::spawn(forward::serve(inside, own, judge.clone()));
+        let room = Arc::new(Room::new(judge, Arc::clone(&self.dialer), sockets.local.iter().copied()));
+        let serving = tokio::spawn(async move {
             if let Err(error) = room.serve(sockets).await {
                 tracing::warn!(%error, "the network of commands cannot be served");
             }
-        })))
+        });
+        Box::new(Served([serving, forwarding]))
     }
 }
 
@@ -91,10 +104,10 @@ impl Drop for Attached {
 }
 
 /// Ends the tasks that serve a room.
-struct Served(JoinHandle<()>);
+struct Served([JoinHandle<()>; 2]);
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.0.abort();
+        self.0.iter().for_each(JoinHandle::abort);
     }
 }

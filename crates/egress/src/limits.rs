@@ -33,5 +33,14 @@ pub const ANSWER_SECONDS: u32 = 60;
 /// Maximum size of a query to the name server, in bytes.
 pub const QUERY_BYTES: usize = 4096;
 
+/// How often the servers of commands are looked for.
+pub const FORWARD_TICK: Duration = Duration::from_millis(500);
+
+/// How many times in a row a server is seen before it is forwarded.
+pub const SETTLED_TICKS: usize = 3;
+
+/// Maximum number of servers of commands that are forwarded at a time.
+pub const FORWARDED: usize = 16;
+
 /// The size of a copy buffer, in bytes.
 pub const COPY_BYTES: usize = 64 * 1024;

@@ -35,6 +35,7 @@ mod room_network;
 mod sandbox;
 mod secrets;
 mod system;
+mod tcp_table;
 mod text;
 mod veil;
 mod view;
@@ -61,13 +62,14 @@ pub use process::{
 };
 pub use project_file::{FoundRules, read_found, resolve_inside};
 pub use read_only::ReadOnly;
-pub use room_network::{RoomNetwork, RoomSockets};
+pub use room_network::{InsideSockets, RoomInside, RoomNetwork, RoomPorts, RoomSockets};
 pub use sandbox::{
     Confinement, LinkedFile, MIN_LANDLOCK_ABI, Network, ProtectedPaths, ResourceLimits, Sandbox,
     SandboxLevel, SandboxSupport, SecretPaths,
 };
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
 pub use system::{DiskSnapshot, Entry, FileId, FileKind, Metadata, Route, Routes, System, WalkOptions};
+pub use tcp_table::{TcpEntry, tcp_entries};
 pub use text::TextRange;
 pub use view::{HomeEntry, HomeShare, HomeView, TEMP_PLACE, View};
 pub use within::Within;

@@ -2,8 +2,22 @@
 
 use crate::AbsPath;
 use std::any::Any;
-use std::fmt::Debug;
-use std::net::{TcpListener, UdpSocket};
+use std::fmt::{self, Debug};
+use std::fs::File;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::sync::watch;
+
+/// The ports in the network namespace of a session's commands that are served from outside.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct RoomPorts {
+    /// The ports at which other hosts are reached.
+    pub hosts: Vec<u16>,
+    /// The ports of this machine's loopback addresses that are reached.
+    pub local: Vec<u16>,
+    /// Further ports of this machine's loopback addresses. One is reached if something listens there
+    /// when the namespace is created.
+    pub services: Vec<u16>,
+}
 
 /// The sockets in the network namespace of a session's commands. Every connection and every name
 /// lookup of a command arrives at one of them; no packet leaves the namespace.
@@ -13,14 +27,50 @@ pub struct RoomSockets {
     pub names_udp: UdpSocket,
     /// The name server for queries over TCP.
     pub names_tcp: TcpListener,
-    /// The listeners for other hosts, one for each captured port. The local address of an accepted
-    /// connection is the address that the command connected to.
-    pub captured: Vec<TcpListener>,
+    /// One listener for each port. The local address of an accepted connection is the address that
+    /// the command connected to.
+    pub listeners: Vec<TcpListener>,
+    /// The ports at which a loopback address stands for this machine.
+    pub local: Vec<u16>,
+}
+
+/// What leads into the network namespace of a session's commands.
+pub struct RoomInside {
+    /// The number of commands that run in it.
+    pub running: watch::Receiver<usize>,
+    /// Returns the sockets that lead into it. Blocks for some milliseconds.
+    ///
+    /// The error is the reason, for a log.
+    pub open: Box<dyn Fn() -> Result<InsideSockets, String> + Send + Sync>,
+}
+
+impl Debug for RoomInside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RoomInside").finish_non_exhaustive()
+    }
+}
+
+/// Sockets of the network namespace of a session's commands, and its tables.
+#[derive(Debug)]
+pub struct InsideSockets {
+    /// The tables of TCP sockets, for [`tcp_entries`](crate::tcp_entries). Read from the beginning,
+    /// a file has the present state.
+    pub tables: Vec<File>,
+    /// Sockets for addresses of IPv4 that are not connected. One that is connected reaches a server
+    /// of a command.
+    pub v4: Vec<TcpStream>,
+    /// The same for addresses of IPv6. A socket is of use for one of the two.
+    pub v6: Vec<TcpStream>,
 }
 
 /// Serves the sockets of sessions' commands, from outside the sandbox.
 pub trait RoomNetwork: Debug + Send + Sync {
     /// Serves the sockets of the session whose temporary files are in `session`, until the returned
     /// value is dropped. Called in a task of the runtime, or on one of its threads for blocking work.
-    fn serve(&self, session: &AbsPath, sockets: RoomSockets) -> Box<dyn Any + Send + Sync>;
+    fn serve(
+        &self,
+        session: &AbsPath,
+        sockets: RoomSockets,
+        inside: RoomInside,
+    ) -> Box<dyn Any + Send + Sync>;
 }

@@ -1,7 +1,7 @@
 //! The confinement of a command, and what the machine can enforce of it.
 
 use crate::limits::{SANDBOX_CPU, SANDBOX_DATA_BYTES, SANDBOX_FILE_BYTES, SANDBOX_PROCESSES};
-use crate::{AbsPath, Folded, PathSpellings, View};
+use crate::{AbsPath, Folded, PathSpellings, RoomPorts, View};
 
 /// How much of the file system a sandbox leaves writable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -69,8 +69,8 @@ pub struct Sandbox {
     pub level: SandboxLevel,
     /// The network that is reachable.
     pub network: Network,
-    /// The ports of other hosts that commands reach by [`Network::Session`].
-    pub ports: Vec<u16>,
+    /// The ports that commands reach by [`Network::Session`].
+    pub ports: RoomPorts,
     /// The files that the command sees.
     pub view: View,
     /// What stays unchanged although it lies below a writable directory.

@@ -3,7 +3,8 @@
 
 use crate::{
     CommandNetwork, ConnectionJudge, Description, Destination, Expectation, NetworkOptions, PermissionMode,
-    PermissionOutcome, PermissionRequest, Remedy, SessionEvent, ToolCallId, ToolKind, ToolOutput, Traffic,
+    PermissionOutcome, PermissionRequest, Remedy, SessionEvent, Severity, ToolCallId, ToolKind, ToolOutput,
+    Traffic,
     limits::{NETWORK_HOSTS, NETWORK_HOSTS_TOLD, NETWORK_QUESTIONS},
     log::SessionLog,
     policy::{
@@ -17,6 +18,7 @@ use async_trait::async_trait;
 use std::{
     any::Any,
     collections::{BTreeMap, HashMap},
+    net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 use system::AbsPath;
@@ -74,18 +76,20 @@ impl SessionNetwork {
         self.judge.lock().running = Some(running);
         RunningCommand(Arc::clone(&self.judge))
     }
-}
 
-/// A command that runs. The user is asked about its connections until this is dropped.
-pub(crate) struct RunningCommand(Arc<Judge>);
-
-impl RunningCommand {
-    /// Adds what the session's commands have used of the network to the command's output.
+    /// Adds what the session's commands have used of the network since the last time to the output
+    /// of a call.
     pub(crate) fn note(&self, output: &mut ToolOutput) {
-        let facts = told(&std::mem::take(&mut self.0.lock().used));
+        let (used, servers) = {
+            let mut now = self.judge.lock();
+            (std::mem::take(&mut now.used), std::mem::take(&mut now.servers))
+        };
+        let mut facts: Vec<_> = servers.into_iter().map(|(port, address)| forwarded(port, address)).collect();
+        facts.extend(Some(told(&used)).filter(|told| !told.is_empty()));
         if facts.is_empty() {
             return;
         }
+        let facts = facts.join("; ");
         let note = format!("(network: {facts}.)");
         if let Some(shown) = &mut output.shown {
             shown.push(crate::ToolContent::Content(crate::Content::text(note.clone())));
@@ -97,6 +101,9 @@ impl RunningCommand {
         text.push_str(&note);
     }
 }
+
+/// A command that runs. The user is asked about its connections until this is dropped.
+pub(crate) struct RunningCommand(Arc<Judge>);
 
 impl Drop for RunningCommand {
     fn drop(&mut self) {
@@ -121,6 +128,8 @@ struct Judge {
 struct Now {
     running: Option<Running>,
     used: BTreeMap<String, Used>,
+    /// The servers of commands that no result has named, with their addresses outside.
+    servers: BTreeMap<u16, SocketAddr>,
 }
 
 /// The command that runs.
@@ -273,6 +282,26 @@ impl ConnectionJudge for Judge {
             used.refused = Some(reason.to_owned());
         }
     }
+
+    fn forwards_ports(&self) -> bool {
+        let now = self.settings.seen();
+        now.sandbox.network.forward_ports && now.permissions.folder.is_none()
+    }
+
+    fn forwarded(&self, port: u16, address: SocketAddr) {
+        self.lock().servers.insert(port, address);
+        let title = format!("Port {port} of a command in the sandbox is http://{address}");
+        self.log.notify(SessionEvent::Notice { severity: Severity::Info, title, description: None });
+    }
+
+    fn forward_ended(&self, port: u16) {
+        self.lock().servers.remove(&port);
+    }
+}
+
+/// Says where this machine reaches a server of a command.
+fn forwarded(port: u16, address: SocketAddr) -> String {
+    format!("port {port} is http://{address} for the user")
 }
 
 /// Returns the entry of a destination; `None` if there are too many.
@@ -289,7 +318,7 @@ fn request(running: &Running, destination: &Destination, scope: &NetworkScope) -
         NetworkScope::Group(group) => {
             (format!("{destination} (group {})", group.name), format!("the group {}", group.name))
         }
-        NetworkScope::Host(..) | NetworkScope::Address(_) => {
+        NetworkScope::Host(..) | NetworkScope::Address(_) | NetworkScope::Local(_) => {
             (destination.to_string(), destination.to_string())
         }
     };

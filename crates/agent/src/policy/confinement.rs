@@ -3,13 +3,13 @@
 use crate::{
     CommandPlace, ContentHash, Mode, SessionId,
     policy::{
-        NetworkOptions, PermissionRules, protected,
+        NetworkOptions, PermissionRules, SERVICE_PORTS, protected,
         rules::{BLOCKED_PATHS, NOT_BLOCKED},
     },
 };
 use system::{
-    AbsPath, HomeEntry, HomeView, Network, ProtectedPaths, ResourceLimits, Route, Sandbox, SandboxLevel,
-    SandboxSupport, SecretPaths, View,
+    AbsPath, HomeEntry, HomeView, Network, ProtectedPaths, ResourceLimits, RoomPorts, Route, Sandbox,
+    SandboxLevel, SandboxSupport, SecretPaths, View,
 };
 
 /// The number of characters of a name for a project.
@@ -310,7 +310,15 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         blanked: Vec::new(),
     };
     let network = options.network.network;
-    let ports = if network == Network::Session { rules.network.ports() } else { Vec::new() };
+    let ports = match network {
+        Network::Session => RoomPorts {
+            hosts: rules.network.ports(),
+            local: rules.network.local_ports(),
+            // What a server listens for at its loopback addresses is not its users'.
+            services: if folder.is_none() { SERVICE_PORTS.to_vec() } else { Vec::new() },
+        },
+        Network::Off | Network::Open => RoomPorts::default(),
+    };
     Sandbox { level, network, ports, view, protected, secret, limits: options.limits }
 }
 

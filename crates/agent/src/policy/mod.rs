@@ -33,11 +33,11 @@ pub(crate) use advice::remedy;
 pub(crate) use confinement::{Bounds, CommandConfinement, OwnFiles, expected, sandbox};
 pub use confinement::{CommandFiles, SandboxOptions, Secrets};
 pub(crate) use grants::{Grants, label, may_be_allowed, scope};
-pub(crate) use names::{ALL_PROJECTS, mean};
+pub(crate) use names::{ALL_PROJECTS, mean, runs_commands};
 pub use names::{check_tool_name, check_tool_pattern, tool_names};
 pub use network::{
     AddressKind, CommandNetwork, ConnectionJudge, Destination, Expectation, NetworkOptions, NetworkRule,
-    NetworkRules, Traffic, address_kind, refused_address,
+    NetworkRules, SERVICE_PORTS, Traffic, address_kind, refused_address,
 };
 pub(crate) use question::{beside_command, place};
 pub use rule::PermissionRule;

@@ -133,6 +133,11 @@ pub(super) fn kind(tool: &str) -> Option<Kind> {
     built_in(tool)?.kind
 }
 
+/// Returns whether a tool runs commands, or reads what they print.
+pub(crate) fn runs_commands(tool: &str) -> bool {
+    kind(tool) == Some(Kind::Run)
+}
+
 /// Whether one of these patterns means a tool: one matches its name or, for a tool that runs
 /// commands, the name of another such tool.
 pub(crate) fn mean(patterns: &[String], tool: &str) -> bool {

@@ -94,5 +94,9 @@ async fn sixty_calls_in_guardian_ask_three_times_and_about_nothing_twice() {
     let asked: Vec<_> = client.requests().into_iter().map(|request| request.grant_label).collect();
     assert!(asked.len() <= 3, "{asked:?}");
     assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "the same thing twice: {asked:?}");
-    assert!(session.state().sandbox.contains("workspace-write, asks about hosts)"), "{}", session.state().sandbox);
+    assert!(
+        session.state().sandbox.contains("workspace-write, asks about hosts)"),
+        "{}",
+        session.state().sandbox
+    );
 }

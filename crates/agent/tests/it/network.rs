@@ -112,9 +112,16 @@ impl Stage {
 
     /// Returns the notes about the network in the results of calls.
     fn notes(&self) -> Vec<String> {
-        let text = format!("{:?}", self.client.events().iter().filter(|event| {
-            matches!(event, SessionEvent::ToolCall(update) if update.result.is_some())
-        }).collect::<Vec<_>>());
+        let text = format!(
+            "{:?}",
+            self.client
+                .events()
+                .iter()
+                .filter(|event| {
+                    matches!(event, SessionEvent::ToolCall(update) if update.result.is_some())
+                })
+                .collect::<Vec<_>>()
+        );
         let notes = text.match_indices("(network: ").map(|(at, _)| {
             let rest = &text[at..];
             rest[..=rest.find(')').unwrap()].to_owned()

@@ -1,6 +1,8 @@
 //! What connections of commands lead to.
 
 use crate::stage::Stage;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 #[tokio::test]
 async fn requests_reach_the_hosts_that_are_allowed() {
@@ -117,4 +119,43 @@ async fn commands_get_no_proxy() {
     let Some(stage) = Stage::new(None).await else { return };
     let line = "env | grep -i _proxy= ; echo $npm_config_fetch_retry_maxtimeout";
     assert_eq!(stage.run(line).await, Ok("4000\n".to_owned()));
+}
+
+#[tokio::test]
+async fn commands_reach_a_service_of_this_machine() {
+    let Some(stage) = Stage::new(None).await else { return };
+    for address in ["127.0.0.1", "[::1]", "localhost"] {
+        let answer = stage.run(&format!("curl -sS http://{address}:5432/")).await;
+        assert_eq!(answer, Ok("hello".to_owned()), "{address}");
+    }
+    stage.run("curl -sS http://ok.test:5432/").await.unwrap_err();
+    stage.run("curl -sS http://127.0.0.1:22/").await.unwrap_err();
+    assert_eq!(stage.arrived().len(), 3);
+}
+
+#[tokio::test]
+async fn this_machine_reaches_servers_of_commands() {
+    let Some(stage) = Stage::new(None).await else { return };
+    for (bind, port) in [("127.0.0.1", 29_431), ("::1", 29_432)] {
+        let line = format!(
+            "echo inside > file; exec 3< <(/usr/bin/python3 -m http.server --bind {bind} {port} 2>&1); \
+             while [ ! -e stop ]; do read -t 0.1 <&3; done; rm stop; kill $!"
+        );
+        let line = format!("bash -c '{line}'");
+        let (output, ()) = tokio::join!(stage.run(&line), async {
+            let addresses = stage.servers(&[port]).await;
+            // More connections than there are sockets at a time.
+            for _ in 0..80 {
+                let mut stream = TcpStream::connect(addresses[0]).await.unwrap();
+                stream.write_all(b"GET /file HTTP/1.0\r\n\r\n").await.unwrap();
+                let mut answer = String::new();
+                stream.read_to_string(&mut answer).await.unwrap();
+                assert!(answer.ends_with("inside\n"), "{answer}");
+            }
+            stage.write("stop");
+        });
+        assert!(output.is_ok(), "{output:?}");
+        let ended = stage.servers(&[]).await;
+        assert_eq!(ended, []);
+    }
 }

@@ -4,13 +4,14 @@ use agent::{CommandNetwork, ConnectionJudge, Destination, Expectation, Traffic};
 use async_trait::async_trait;
 use egress::{Dialer, Egress};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use system::{
-    AbsPath, Command, Confined, LocalOptions, LocalSystem, Network, Output, Sandbox, SandboxLevel, System,
-    View,
+    AbsPath, Command, Confined, LocalOptions, LocalSystem, Network, Output, RoomPorts, Sandbox, SandboxLevel,
+    System, View,
 };
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,6 +19,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 const OUTPUT: usize = 1 << 16;
+
+/// The port of this machine that commands reach.
+pub(crate) const SERVICE: u16 = 5432;
 
 /// The address of every host but those that the test names otherwise.
 const PUBLIC: &str = "93.184.216.34";
@@ -53,12 +57,16 @@ struct TestJudge {
     refused: Mutex<Vec<String>>,
     asked: Notify,
     answered: Notify,
+    /// The servers of commands, with their addresses outside.
+    servers: Mutex<BTreeMap<u16, SocketAddr>>,
+    servers_changed: Notify,
 }
 
 #[async_trait]
 impl ConnectionJudge for TestJudge {
     async fn judge(&self, destination: &Destination) -> Result<(), String> {
         match destination {
+            Destination::Local(SERVICE) => Ok(()),
             Destination::Host { name, .. } if name.ends_with("ok.test") => Ok(()),
             Destination::Host { name, .. } if name == "held.test" => {
                 self.asked.notify_one();
@@ -87,6 +95,20 @@ impl ConnectionJudge for TestJudge {
 
     fn refused(&self, destination: &Destination, reason: &str) {
         self.refused.lock().unwrap().push(format!("{destination}: {reason}"));
+    }
+
+    fn forwards_ports(&self) -> bool {
+        true
+    }
+
+    fn forwarded(&self, port: u16, address: SocketAddr) {
+        self.servers.lock().unwrap().insert(port, address);
+        self.servers_changed.notify_one();
+    }
+
+    fn forward_ended(&self, port: u16) {
+        self.servers.lock().unwrap().remove(&port);
+        self.servers_changed.notify_one();
     }
 }
 
@@ -133,7 +155,7 @@ impl Stage {
         let sandbox = Sandbox {
             level: SandboxLevel::WorkspaceWrite,
             network: Network::Session,
-            ports: vec![22, 80, 443],
+            ports: RoomPorts { hosts: vec![22, 80, 443], local: vec![SERVICE], services: Vec::new() },
             view: View { roots: vec![project.clone()], temp: Some(temp), ..View::default() },
             ..Sandbox::default()
         };
@@ -155,6 +177,11 @@ impl Stage {
         if process.wait().await.unwrap().success() { Ok(output) } else { Err(output) }
     }
 
+    /// Creates an empty file in the project.
+    pub(crate) fn write(&self, name: &str) {
+        std::fs::write(self.project.join(name).as_std(), "").unwrap();
+    }
+
     /// Takes what arrived at the host, as text.
     pub(crate) fn arrived(&self) -> Vec<String> {
         let all = std::mem::take(&mut *self.arrived.lock().unwrap());
@@ -170,6 +197,17 @@ impl Stage {
     pub(crate) fn traffic(&self) -> (u64, u64) {
         let Traffic { sent, received } = &*self.judge.traffic;
         (sent.load(Ordering::Relaxed), received.load(Ordering::Relaxed))
+    }
+
+    /// Waits until the servers of commands are those at these ports; returns their addresses.
+    pub(crate) async fn servers(&self, ports: &[u16]) -> Vec<SocketAddr> {
+        loop {
+            let known = self.judge.servers.lock().unwrap().clone();
+            if known.keys().eq(ports) {
+                return known.into_values().collect();
+            }
+            self.judge.servers_changed.notified().await;
+        }
     }
 
     /// Waits until the judge is asked about a held connection.

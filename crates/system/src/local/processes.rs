@@ -1,7 +1,7 @@
 //! Processes of this machine: their output, exit status and termination.
 
 use super::{
-    blocking::blocking, group::Group, launch::Aftermath, options::LocalOptions, sandbox::Room, start,
+    blocking::blocking, group::Group, launch::Aftermath, options::LocalOptions, sandbox::Joined, start,
     watchdog::Watchdog,
 };
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
@@ -25,7 +25,7 @@ pub(super) struct LocalProcess {
     /// The standard input of an interactive command.
     input: Option<pipe::Sender>,
     /// The room that it runs in, which exists at least as long.
-    _room: Option<Arc<Room>>,
+    _room: Option<Arc<Joined>>,
 }
 
 /// Starts a command; see [`crate::System::spawn`]. With a launch, the launcher starts it.

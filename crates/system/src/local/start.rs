@@ -15,7 +15,7 @@ use super::{
     launch::Aftermath,
     options::LocalOptions,
     programs,
-    sandbox::{HiddenVariables, LaunchRequest, Room},
+    sandbox::{HiddenVariables, Joined, LaunchRequest},
     watchdog::Watchdog,
 };
 use crate::{Command, ExitStatus, PipedCommand};
@@ -43,7 +43,7 @@ type Started<T> = (Group, oneshot::Receiver<ExitStatus>, T);
 pub(super) struct Launch {
     pub(super) request: LaunchRequest,
     /// The room that the command joins.
-    pub(super) room: Option<Arc<Room>>,
+    pub(super) room: Option<Arc<Joined>>,
     /// What is done when the command has ended.
     pub(super) aftermath: Option<Aftermath>,
 }

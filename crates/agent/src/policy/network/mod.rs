@@ -31,6 +31,11 @@ pub(crate) const WEB_PORTS: [u16; 2] = [443, 80];
 /// The port of secure shells, which is served for rules and questions too.
 const SSH_PORT: u16 = 22;
 
+/// Ports at which databases, caches and message brokers listen. Commands reach those of this
+/// machine after a question.
+pub const SERVICE_PORTS: &[u16] =
+    &[1433, 1521, 2379, 3306, 4222, 4566, 5432, 5672, 6379, 8123, 9042, 9092, 9200, 11_211, 27_017];
+
 /// A place that a command connects to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Destination {
@@ -43,6 +48,8 @@ pub enum Destination {
     },
     /// An address that the command did not look up.
     Address(SocketAddr),
+    /// A port of this machine's loopback addresses.
+    Local(u16),
 }
 
 impl Destination {
@@ -54,7 +61,7 @@ impl Destination {
     /// Returns the port.
     pub fn port(&self) -> u16 {
         match self {
-            Self::Host { port, .. } => *port,
+            Self::Host { port, .. } | Self::Local(port) => *port,
             Self::Address(address) => address.port(),
         }
     }
@@ -66,6 +73,7 @@ impl fmt::Display for Destination {
             Self::Host { name, port: 443 } => f.write_str(name),
             Self::Host { name, port } => write!(f, "{name}:{port}"),
             Self::Address(address) => address.fmt(f),
+            Self::Local(port) => write!(f, "port {port} of this machine"),
         }
     }
 }
@@ -83,11 +91,21 @@ pub struct NetworkRules {
 }
 
 impl NetworkRules {
-    /// Returns the ports that are served in the sandbox: the usual ones and those of the rules.
+    /// Returns the ports at which other hosts are reached: the usual ones and those of the rules.
     pub(crate) fn ports(&self) -> Vec<u16> {
-        let named = self.allow.iter().chain(&self.ask).filter_map(NetworkRule::port);
+        let named = self.served().filter_map(NetworkRule::port);
         let all: BTreeSet<_> = WEB_PORTS.into_iter().chain([SSH_PORT]).chain(named).collect();
         all.into_iter().take(crate::limits::NETWORK_PORTS).collect()
+    }
+
+    /// Returns the ports of this machine that the rules name.
+    pub(crate) fn local_ports(&self) -> Vec<u16> {
+        let all: BTreeSet<_> = self.served().filter_map(NetworkRule::local_port).collect();
+        all.into_iter().take(crate::limits::NETWORK_PORTS).collect()
+    }
+
+    fn served(&self) -> impl Iterator<Item = &NetworkRule> {
+        self.allow.iter().chain(&self.ask)
     }
 }
 
@@ -134,6 +152,8 @@ pub(crate) enum NetworkScope {
     Host(String, Option<u16>),
     /// An address.
     Address(SocketAddr),
+    /// A port of this machine.
+    Local(u16),
 }
 
 impl NetworkScope {
@@ -141,6 +161,7 @@ impl NetworkScope {
     pub(crate) fn of(destination: &Destination) -> Self {
         match destination {
             Destination::Address(address) => Self::Address(*address),
+            Destination::Local(port) => Self::Local(*port),
             Destination::Host { name, port } if WEB_PORTS.contains(port) => match groups::of_host(name) {
                 Some(group) => Self::Group(group),
                 None => Self::Host(name.clone(), None),
@@ -155,6 +176,7 @@ impl NetworkScope {
             Self::Group(group) => NetworkRule::of_group(group),
             Self::Host(name, port) => NetworkRule::of_host(name, *port),
             Self::Address(address) => NetworkRule::of_address(*address),
+            Self::Local(port) => NetworkRule::of_local(*port),
         }
     }
 }
@@ -199,7 +221,7 @@ pub(crate) fn decide(policy: &NetworkPolicy<'_>, destination: &Destination) -> N
     }
     let is_public = match destination {
         Destination::Host { name, port } => WEB_PORTS.contains(port) && !local_hosts.contains(name),
-        Destination::Address(_) => false,
+        Destination::Address(_) | Destination::Local(_) => false,
     };
     match permission_mode {
         PermissionMode::Prometheus if is_public => {

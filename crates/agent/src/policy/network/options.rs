@@ -15,6 +15,8 @@ pub struct NetworkOptions {
     pub ask_hosts: bool,
     /// How long a connection waits for the user's answer.
     pub ask_wait: Duration,
+    /// Whether this machine reaches the servers of commands.
+    pub forward_ports: bool,
 }
 
 impl Default for NetworkOptions {
@@ -24,6 +26,7 @@ impl Default for NetworkOptions {
             local_hosts: Vec::new(),
             ask_hosts: true,
             ask_wait: NETWORK_ASK_WAIT,
+            forward_ports: true,
         }
     }
 }

@@ -24,6 +24,8 @@ enum Target {
     Host(String),
     Group(&'static Group),
     Address(std::net::IpAddr),
+    /// This machine.
+    Local,
 }
 
 impl NetworkRule {
@@ -41,7 +43,10 @@ impl NetworkRule {
         if let Ok(address) = word.parse::<SocketAddr>() {
             return Ok(Self::of_address(address));
         }
-        if !word.contains('.') && word != "localhost" {
+        if let Some(port) = word.strip_prefix("localhost:") {
+            return checked_port(port).map(Self::of_local);
+        }
+        if !word.contains('.') {
             return Err(unknown_group(word));
         }
         format!("network(host:{word})").parse()
@@ -54,6 +59,7 @@ impl NetworkRule {
             Target::Domain(name) | Target::Host(name) => port(name),
             Target::Group(group) => group.name.to_owned(),
             Target::Address(address) => SocketAddr::new(*address, self.port.unwrap_or(443)).to_string(),
+            Target::Local => port("localhost"),
         }
     }
 
@@ -69,8 +75,18 @@ impl NetworkRule {
         Self { target: Target::Address(address.ip()), port: Some(address.port()) }
     }
 
+    pub(super) fn of_local(port: u16) -> Self {
+        Self { target: Target::Local, port: Some(port) }
+    }
+
+    /// Returns the port of other hosts that the rule names.
     pub(super) fn port(&self) -> Option<u16> {
-        self.port
+        self.port.filter(|_| self.target != Target::Local)
+    }
+
+    /// Returns the port of this machine that the rule names.
+    pub(super) fn local_port(&self) -> Option<u16> {
+        self.port.filter(|_| self.target == Target::Local)
     }
 
     /// Returns whether the rule names a destination, for a rule that allows. Without a port it names
@@ -92,6 +108,7 @@ impl NetworkRule {
             (Target::Host(host), Destination::Host { name, .. }) => host == name,
             (Target::Group(group), Destination::Host { name, .. }) => group.has(name),
             (Target::Address(own), Destination::Address(address)) => *own == address.ip(),
+            (Target::Local, Destination::Local(_)) => true,
             _ => false,
         }
     }
@@ -103,8 +120,8 @@ impl FromStr for NetworkRule {
     fn from_str(text: &str) -> Result<Self, String> {
         let bad = || {
             format!(
-                "takes network(domain:NAME), network(host:NAME), network(group:NAME) or network(address:IP:PORT), \
-                 such as network(domain:crates.io), not {text:?}"
+                "takes network(domain:NAME), network(host:NAME), network(group:NAME), network(address:IP:PORT) or \
+                 network(local:PORT), such as network(domain:crates.io), not {text:?}"
             )
         };
         let inner =
@@ -115,6 +132,7 @@ impl FromStr for NetworkRule {
             "address" => target.parse().map(Self::of_address).map_err(|_| {
                 format!("takes an address and a port after address:, such as 10.0.0.5:5432, not {target:?}")
             }),
+            "local" => checked_port(target).map(Self::of_local),
             "domain" | "host" => {
                 let (name, port) = match target.split_once(':') {
                     Some((name, port)) => (name, Some(checked_port(port)?)),
@@ -159,6 +177,7 @@ impl fmt::Display for NetworkRule {
             (Target::Domain(name), Some(port)) => write!(f, "network(domain:{name}:{port})"),
             (Target::Host(name), None) => write!(f, "network(host:{name})"),
             (Target::Host(name), Some(port)) => write!(f, "network(host:{name}:{port})"),
+            (Target::Local, port) => write!(f, "network(local:{})", port.unwrap_or_default()),
             (Target::Group(group), _) => write!(f, "network(group:{})", group.name),
             (Target::Address(address), port) => {
                 write!(f, "network(address:{})", SocketAddr::new(*address, port.unwrap_or(443)))

@@ -4,6 +4,7 @@ use super::Destination;
 use async_trait::async_trait;
 use std::any::Any;
 use std::fmt::Debug;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use system::AbsPath;
@@ -36,6 +37,16 @@ pub trait ConnectionJudge: Send + Sync {
 
     /// Notes that a connection was refused.
     fn refused(&self, destination: &Destination, reason: &str);
+
+    /// Returns whether this machine reaches the servers of commands.
+    fn forwards_ports(&self) -> bool;
+
+    /// Notes that a server of a command, which listens at `port`, is reached at an address of this
+    /// machine.
+    fn forwarded(&self, port: u16, address: SocketAddr);
+
+    /// Notes that the server at `port` has ended.
+    fn forward_ended(&self, port: u16);
 }
 
 /// What the rules say of a host before any connection to it.

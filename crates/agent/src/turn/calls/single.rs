@@ -89,11 +89,16 @@ impl Calls<'_> {
             }
             decided.push(SessionEvent::ToolCall(started));
             self.session.record(std::mem::take(&mut decided)).await?;
-            let network = self.session.gate().network().zip(ruling.connecting_command());
-            let connecting = network.map(|(network, line)| network.begin(&id, candidate.name(), line, cancel));
+            let network = self.session.gate().network();
+            let connecting = network.zip(ruling.connecting_command());
+            let connecting =
+                connecting.map(|(network, line)| network.begin(&id, candidate.name(), line, cancel));
             let mut outcome = self.execute(&mut candidate, cx, cancel).await?;
-            if let (Some(connecting), Ok(output)) = (connecting, &mut outcome) {
-                connecting.note(output);
+            drop(connecting);
+            if let (Some(network), Ok(output)) = (network, &mut outcome)
+                && policy::runs_commands(candidate.name())
+            {
+                network.note(output);
             }
             let moved = matches!(outcome, Err(ToolError::System(SystemError::OtherExecutor)));
             let unconfined = ruling.is_confined()

@@ -37,14 +37,16 @@ mod words;
 mod worktree;
 
 #[cfg(target_os = "linux")]
-use words::{INNER, ROOM};
+use room::Room;
+#[cfg(target_os = "linux")]
+use words::{INNER, INSIDE, ROOM};
 
 #[cfg(target_os = "linux")]
 pub(super) use descriptor::send;
 pub use variables::is_ordinary_variable;
 pub(super) use {
     launch_request::{LaunchCommand, LaunchRequest},
-    room::{Room, RoomRequest, Rooms, USED},
+    room::{Joined, RoomRequest, Rooms, USED},
     variables::HiddenVariables,
     words::{START, TERM},
     worktree::{git_directory, repository_above},
@@ -63,6 +65,7 @@ pub fn run_sandboxed(words: &[&str], args: impl IntoIterator<Item = String>) -> 
     ExitCode::from(match args.into_iter().next().as_deref() {
         Some(INNER) => inner::run(),
         Some(ROOM) => room::open::run(),
+        Some(INSIDE) => room::inside::run(),
         _ => match std::io::stdin().as_fd().try_clone_to_owned() {
             Ok(control) => supervise::run(control, &inner_arguments(words)),
             Err(_) => supervise::FAILED,

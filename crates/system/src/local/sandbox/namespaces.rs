@@ -49,6 +49,16 @@ pub(super) fn join(room: &[OwnedFd], processes: bool) -> Result<(), String> {
     capabilities::hand_on()
 }
 
+/// Enters the user and the network namespace of a room, and no other.
+pub(super) fn join_network(room: &[OwnedFd]) -> Result<(), String> {
+    let [user, _, network] = room else { return Err("a room has three namespaces".to_owned()) };
+    for (namespace, kind) in [(user, LinkNameSpaceType::User), (network, LinkNameSpaceType::Network)] {
+        move_into_link_name_space(namespace.as_fd(), Some(kind))
+            .map_err(problem(format!("the room's {kind:?} namespace")))?;
+    }
+    Ok(())
+}
+
 /// Returns whether a network namespace is that of this process.
 fn is_current(namespace: &OwnedFd) -> bool {
     let id = |found: rustix::fs::Stat| (found.st_dev, found.st_ino);

@@ -14,3 +14,7 @@ pub(super) const INNER: &str = "inner";
 /// The argument that starts the launcher's stage that opens a room, appended likewise.
 #[cfg(target_os = "linux")]
 pub(super) const ROOM: &str = "room";
+
+/// The argument that starts the launcher's stage that creates sockets in a room, appended likewise.
+#[cfg(target_os = "linux")]
+pub(super) const INSIDE: &str = "inside";

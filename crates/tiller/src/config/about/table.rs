@@ -317,7 +317,7 @@ const OWN: &[About] = &[
     About {
         name: "sandbox.network",
         takes: Takes::Word(&["off", "on", "allow-list"]),
-        default: DefaultValue::Text("off"),
+        default: DefaultValue::Text("allow-list"),
         text: "The network of sandboxed commands: none, that of this machine, or by `allow-list` the \
                [hosts](security.md#the-network) that rules such as `network(domain:crates.io)` or the \
                user's answers allow.",
@@ -340,6 +340,13 @@ const OWN: &[About] = &[
         takes: Takes::Seconds { most: None },
         default: DefaultValue::Described("60"),
         text: "How long a connection of a command waits for the answer; then it is refused.",
+    },
+    About {
+        name: "sandbox.forward_ports",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(true),
+        text: "Whether a server that a command starts is [reached from outside the sandbox](security.md#the-network), \
+               at the loopback addresses of this machine. Never on a server.",
     },
     About {
         name: "sandbox.writable_paths",

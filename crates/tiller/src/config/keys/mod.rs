@@ -363,6 +363,13 @@ const OWN: &[Key] = &[
         set: |o, _, v| Ok(o.commands.network.ask_wait = v.seconds()?),
     },
     Key {
+        name: "sandbox.forward_ports",
+        in_project: InProject::Tightens(|before, after| {
+            after.commands.network.forward_ports <= before.commands.network.forward_ports
+        }),
+        set: |o, _, v| Ok(o.commands.network.forward_ports = v.flag()?),
+    },
+    Key {
         name: "sandbox.writable_paths",
         in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.commands.files.writable.extend(v.paths(&o.directories.home)?)),

@@ -9,6 +9,8 @@
 #[cfg(target_os = "linux")]
 mod home;
 #[cfg(target_os = "linux")]
+pub(super) mod inside;
+#[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
 mod names;
@@ -24,13 +26,14 @@ pub(super) use root::{cover, read_only};
 
 use crate::limits::{ROOM_KEPT, ROOMS_KEPT};
 use crate::local::{private_directory, private_file::FileLock};
-use crate::{AbsPath, Network, RoomNetwork, RoomSockets, Sandbox, View};
+use crate::{AbsPath, Network, RoomInside, RoomNetwork, RoomPorts, RoomSockets, Sandbox, View, tcp_entries};
 use std::any::Any;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use tokio::sync::watch;
 
 /// The first bytes of a request for a room. The number changes with the wire format.
 #[cfg(target_os = "linux")]
@@ -50,15 +53,15 @@ pub(in crate::local) struct RoomRequest {
     pub(in crate::local) view: View,
     /// The network of commands.
     pub(in crate::local) network: Network,
-    /// The ports of other hosts that are captured.
-    pub(in crate::local) ports: Vec<u16>,
+    /// The ports that are served from outside.
+    pub(in crate::local) ports: RoomPorts,
 }
 
 impl RoomRequest {
     /// Returns the request for the room of commands with this sandbox.
     pub(in crate::local) fn of(sandbox: &Sandbox) -> Self {
         let Sandbox { view, network, ports, .. } = sandbox;
-        let ports = if *network == Network::Session { ports.clone() } else { Vec::new() };
+        let ports = if *network == Network::Session { ports.clone() } else { RoomPorts::default() };
         Self { view: view.clone(), network: *network, ports }
     }
 }
@@ -66,7 +69,9 @@ impl RoomRequest {
 /// The namespaces of a session's commands.
 #[derive(Debug)]
 pub(in crate::local) struct Room {
-    namespaces: Vec<OwnedFd>,
+    namespaces: Arc<Vec<OwnedFd>>,
+    /// The number of commands that run in the room.
+    running: watch::Sender<usize>,
     /// Held while the room changes files of the home directory.
     _changes: Option<FileLock>,
     /// Held while the room's sockets are served.
@@ -77,6 +82,31 @@ impl Room {
     /// Returns the descriptors that a command needs to join the room.
     pub(in crate::local) fn namespaces(&self) -> &[OwnedFd] {
         &self.namespaces
+    }
+}
+
+/// A command's place in a room. The room exists as long.
+#[derive(Debug)]
+pub(in crate::local) struct Joined(Arc<Room>);
+
+impl Joined {
+    fn new(room: Arc<Room>) -> Arc<Self> {
+        room.running.send_modify(|running| *running += 1);
+        Arc::new(Self(room))
+    }
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        self.0.running.send_modify(|running| *running -= 1);
+    }
+}
+
+impl std::ops::Deref for Joined {
+    type Target = Room;
+
+    fn deref(&self) -> &Room {
+        &self.0
     }
 }
 
@@ -117,7 +147,7 @@ impl Rooms {
         request: &RoomRequest,
         launcher: &[String],
         network: Option<&dyn RoomNetwork>,
-    ) -> Result<Arc<Room>, String> {
+    ) -> Result<Arc<Joined>, String> {
         let slot = {
             let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let slot = rooms.entry(request.clone()).or_default();
@@ -131,7 +161,7 @@ impl Rooms {
         if room.is_none() {
             *room = Some(Arc::new(open(request, launcher, network)?));
         }
-        room.clone().ok_or_else(String::new)
+        room.clone().map(Joined::new).ok_or_else(String::new)
     }
 }
 
@@ -161,9 +191,20 @@ pub(super) fn open(
 ) -> Result<Room, String> {
     let mut request = request.clone();
     let changes = prepare(&mut request.view).map_err(|error| format!("temporary files: {error}"))?;
+    let services = std::mem::take(&mut request.ports.services);
+    request.ports.local.extend(listening(&services));
     let (namespaces, sockets) = ask(&request, launcher)?;
-    let serve = |network: &dyn RoomNetwork| Some(network.serve(request.view.temp.as_ref()?, sockets?));
-    Ok(Room { namespaces, _changes: changes, _served: network.and_then(serve) })
+    let (namespaces, running) = (Arc::new(namespaces), watch::Sender::new(0));
+    let inside = RoomInside {
+        running: running.subscribe(),
+        open: {
+            let (namespaces, launcher) = (Arc::clone(&namespaces), launcher.to_vec());
+            Box::new(move || inside(&namespaces, &launcher))
+        },
+    };
+    let serve =
+        |network: &dyn RoomNetwork| Some(network.serve(request.view.temp.as_ref()?, sockets?, inside));
+    Ok(Room { namespaces, running, _changes: changes, _served: network.and_then(serve) })
 }
 
 /// Creates the directories of a session that a view needs, and chooses the one for changes of files
@@ -195,9 +236,43 @@ fn note_use(directory: Option<AbsPath>) -> io::Result<()> {
     directory.map_or(Ok(()), |directory| std::fs::write(directory.join(USED).as_std(), ""))
 }
 
-/// Starts the stage of the launcher, and receives the namespaces and the sockets from it.
+/// Returns those of some ports at which something listens on this machine.
+fn listening(ports: &[u16]) -> Vec<u16> {
+    let tables =
+        ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| std::fs::read_to_string(path).unwrap_or_default());
+    let open: Vec<_> =
+        tables.iter().flat_map(|text| tcp_entries(text)).filter(|entry| entry.listens).collect();
+    ports.iter().copied().filter(|port| open.iter().any(|entry| entry.local.port() == *port)).collect()
+}
+
+/// Starts the stage of the launcher that opens a room, and receives the namespaces and the sockets
+/// from it.
 #[cfg(target_os = "linux")]
 fn ask(request: &RoomRequest, launcher: &[String]) -> Result<(Vec<OwnedFd>, Option<RoomSockets>), String> {
+    ask_stage(launcher, super::words::ROOM, |control| {
+        request.write(control)?;
+        let namespaces = super::descriptor::receive_room(&*control)?;
+        let sockets = match request.network {
+            Network::Session => Some(sockets::receive(&*control, &request.ports)?),
+            Network::Off | Network::Open => None,
+        };
+        Ok((namespaces, sockets))
+    })
+}
+
+#[cfg(target_os = "linux")]
+use inside::open as inside;
+
+/// Starts a stage of the launcher and talks to it over a socket.
+///
+/// # Errors
+/// The reason, as the stage reports it.
+#[cfg(target_os = "linux")]
+fn ask_stage<T>(
+    launcher: &[String],
+    stage: &str,
+    talk: impl FnOnce(&mut std::os::unix::net::UnixStream) -> io::Result<T>,
+) -> Result<T, String> {
     use crate::limits::ROOM_WAIT;
     use std::os::unix::net::UnixStream;
     use std::os::unix::process::CommandExt;
@@ -208,7 +283,7 @@ fn ask(request: &RoomRequest, launcher: &[String]) -> Result<(Vec<OwnedFd>, Opti
     ours.set_read_timeout(Some(ROOM_WAIT)).map_err(text)?;
     let mut child = Command::new(program)
         .args(words)
-        .arg(super::words::ROOM)
+        .arg(stage)
         .current_dir("/")
         .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::null())
@@ -216,14 +291,7 @@ fn ask(request: &RoomRequest, launcher: &[String]) -> Result<(Vec<OwnedFd>, Opti
         .process_group(0)
         .spawn()
         .map_err(|error| format!("{program}: {error}"))?;
-    let received = request.write(&mut ours).and_then(|()| {
-        let namespaces = super::descriptor::receive_room(&ours)?;
-        let sockets = match request.network {
-            Network::Session => Some(sockets::receive(&ours, request.ports.len())?),
-            Network::Off | Network::Open => None,
-        };
-        Ok((namespaces, sockets))
-    });
+    let received = talk(&mut ours);
     if received.is_err() {
         // It has ended, or does not answer.
         child.kill().ok();
@@ -242,12 +310,19 @@ fn ask(_: &RoomRequest, _: &[String]) -> Result<(Vec<OwnedFd>, Option<RoomSocket
     Err("this platform has no sandbox".to_owned())
 }
 
+/// Fails: this platform has no rooms.
+#[cfg(not(target_os = "linux"))]
+fn inside(_: &[OwnedFd], _: &[String]) -> Result<crate::InsideSockets, String> {
+    Err("this platform has no sandbox".to_owned())
+}
+
 impl RoomRequest {
     #[cfg(target_os = "linux")]
     fn write(&self, to: &mut impl io::Write) -> io::Result<()> {
         let mut strings = super::launch_request::view_strings(&self.view);
         strings.push(format!("network={}", self.network.id()));
-        strings.extend(self.ports.iter().map(|port| format!("port={port}")));
+        strings.extend(self.ports.hosts.iter().map(|port| format!("port={port}")));
+        strings.extend(self.ports.local.iter().map(|port| format!("local-port={port}")));
         super::launch_request::write_strings(MAGIC, &strings, to)
     }
 
@@ -259,7 +334,8 @@ impl RoomRequest {
             let unknown = || super::launch_request::LaunchRequestError::Unknown(string.clone());
             match string.split_once('=').unwrap_or((&string, "")) {
                 ("network", value) => request.network = Network::of(value).ok_or_else(unknown)?,
-                ("port", value) => request.ports.push(value.parse().map_err(|_| unknown())?),
+                ("port", value) => request.ports.hosts.push(value.parse().map_err(|_| unknown())?),
+                ("local-port", value) => request.ports.local.push(value.parse().map_err(|_| unknown())?),
                 (option, value) => read_view_option(&mut request.view, option, value)?,
             }
         }
@@ -288,9 +364,8 @@ mod tests {
             copies: Some(path("/k")),
             home: Some(home),
         };
-        for request in
-            [RoomRequest::default(), RoomRequest { view, network: Network::Session, ports: vec![80, 443] }]
-        {
+        let ports = RoomPorts { hosts: vec![80, 443], local: vec![5432], services: Vec::new() };
+        for request in [RoomRequest::default(), RoomRequest { view, network: Network::Session, ports }] {
             let mut bytes = Vec::new();
             request.write(&mut bytes).unwrap();
             assert_eq!(RoomRequest::read(&mut bytes.as_slice()).unwrap(), request);

@@ -1,8 +1,9 @@
 //! The sockets of a room: they are bound within its network namespace, and served from outside.
 
-use crate::RoomSockets;
 use crate::local::sandbox::{descriptor, namespaces::problem, routes};
+use crate::{RoomPorts, RoomSockets};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv6Addr, SocketAddrV6, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,12 +15,19 @@ const NAMES: &str = "127.0.0.1:53";
 const WAITING: i32 = 512;
 
 /// Binds the sockets within this network namespace.
-pub(super) fn bind(ports: &[u16]) -> Result<RoomSockets, String> {
-    routes::capture(ports).map_err(problem("routes"))?;
+pub(super) fn bind(ports: &RoomPorts) -> Result<RoomSockets, String> {
+    routes::capture(&ports.hosts).map_err(problem("routes"))?;
     let names_udp = UdpSocket::bind(NAMES).map_err(problem("the name server"))?;
     let names_tcp = TcpListener::bind(NAMES).map_err(problem("the name server"))?;
-    let captured = ports.iter().map(|port| listener(*port).map_err(problem(format!("port {port}"))));
-    Ok(RoomSockets { names_udp, names_tcp, captured: captured.collect::<Result<_, _>>()? })
+    let listeners =
+        served(ports).into_iter().map(|port| listener(port).map_err(problem(format!("port {port}"))));
+    let listeners = listeners.collect::<Result<_, _>>()?;
+    Ok(RoomSockets { names_udp, names_tcp, listeners, local: ports.local.clone() })
+}
+
+/// Returns the ports that have a listener.
+fn served(ports: &RoomPorts) -> BTreeSet<u16> {
+    ports.hosts.iter().chain(&ports.local).copied().collect()
 }
 
 /// Returns a listener for a port of all addresses; for those of IPv4 alone if the kernel has no
@@ -41,16 +49,18 @@ fn listener(port: u16) -> io::Result<TcpListener> {
 pub(super) fn send(control: impl AsFd, sockets: &RoomSockets) -> io::Result<()> {
     descriptor::send(&control, &sockets.names_udp)?;
     descriptor::send(&control, &sockets.names_tcp)?;
-    sockets.captured.iter().try_for_each(|listener| descriptor::send(&control, listener))
+    sockets.listeners.iter().try_for_each(|listener| descriptor::send(&control, listener))
 }
 
-/// Receives the sockets of a room with this number of captured ports.
-pub(super) fn receive(control: impl AsFd, ports: usize) -> io::Result<RoomSockets> {
+/// Receives the sockets of a room that serves these ports.
+pub(super) fn receive(control: impl AsFd, ports: &RoomPorts) -> io::Result<RoomSockets> {
     Ok(RoomSockets {
         names_udp: descriptor::receive(&control)?.into(),
         names_tcp: descriptor::receive(&control)?.into(),
-        captured: (0..ports)
+        listeners: served(ports)
+            .iter()
             .map(|_| descriptor::receive(&control).map(TcpListener::from))
             .collect::<Result<_, _>>()?,
+        local: ports.local.clone(),
     })
 }

@@ -1,0 +1,68 @@
+//! The stage of the launcher that creates sockets in the network namespace of a room, for
+//! connections from outside to servers of commands. It enters the namespace, sends the sockets and
+//! the kernel's tables, and ends.
+
+use super::ask_stage;
+use crate::InsideSockets;
+use crate::local::sandbox::{descriptor, namespaces, supervise, words::INSIDE};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use std::fs::File;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// The number of connections to servers of commands at a time, for each family of addresses.
+const CONNECTIONS: usize = 32;
+
+/// The tables of TCP sockets. A kernel without IPv6 lacks the second one.
+const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+
+/// Starts the stage and receives what it sends.
+pub(super) fn open(namespaces: &[OwnedFd], launcher: &[String]) -> Result<InsideSockets, String> {
+    ask_stage(launcher, INSIDE, |control| {
+        namespaces.iter().try_for_each(|namespace| descriptor::send(&*control, namespace))?;
+        let tables = TABLES.iter().map(|_| descriptor::receive(&*control).map(File::from));
+        let tables = tables.collect::<io::Result<_>>()?;
+        let unconnected = || -> io::Result<Vec<_>> {
+            (0..CONNECTIONS).map(|_| descriptor::receive(&*control).map(TcpStream::from)).collect()
+        };
+        Ok(InsideSockets { tables, v4: unconnected()?, v6: unconnected()? })
+    })
+}
+
+/// Reads the namespaces from standard input, which is a socket to the agent's process, and answers
+/// it there.
+pub(in crate::local::sandbox) fn run() -> u8 {
+    match send() {
+        Ok(()) => 0,
+        Err(problem) => {
+            supervise::print_error(&problem);
+            supervise::FAILED
+        }
+    }
+}
+
+fn send() -> Result<(), String> {
+    let control = io::stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
+    let room = descriptor::receive_room(&control).map_err(|error| error.to_string())?;
+    namespaces::join_network(&room)?;
+    let first = File::open(TABLES[0]).map_err(namespaces::problem(TABLES[0]))?;
+    let second =
+        File::open(TABLES[1]).or_else(|_| first.try_clone()).map_err(namespaces::problem(TABLES[1]))?;
+    let lost = || namespaces::problem("the agent's process");
+    descriptor::send(&control, &first).map_err(lost())?;
+    descriptor::send(&control, &second).map_err(lost())?;
+    for family in [AddressFamily::INET, AddressFamily::INET6] {
+        for _ in 0..CONNECTIONS {
+            // A kernel without IPv6 has no servers at such addresses either.
+            let socket = socket(family).or_else(|_| socket(AddressFamily::INET));
+            let socket = socket.map_err(namespaces::problem("a socket"))?;
+            descriptor::send(&control, &socket).map_err(lost())?;
+        }
+    }
+    Ok(())
+}
+
+fn socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+    rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
+}
