@@ -94,6 +94,8 @@ pub struct ProtectedPaths {
     /// Directories that cannot be renamed, because they contain files that are secret by their
     /// path.
     pub pinned: Vec<AbsPath>,
+    /// Unix sockets of other programs. A command in a room finds something else at these paths.
+    pub sockets: Vec<AbsPath>,
 }
 
 /// A file that commands change in a copy.

@@ -82,4 +82,10 @@ impl SessionId {
     pub fn fresh() -> Self {
         Self(uuid::Uuid::now_v7().to_string())
     }
+
+    /// Returns the random part of the id, which names the session's directory of temporary files.
+    /// The path of a Unix socket has 107 bytes at most, and programs put theirs in such a directory.
+    pub(crate) fn directory_name(&self) -> &str {
+        self.0.splitn(4, '-').last().unwrap_or(&self.0)
+    }
 }

@@ -46,13 +46,13 @@ impl SandboxOptions {
     /// Returns the directory for the full long results of one session.
     pub(crate) fn outputs_of(&self, session: &SessionId) -> Option<AbsPath> {
         let temp = self.temp.as_ref()?;
-        Some(temp.join(session.to_string()).join(system::OUTPUT_DIRECTORY))
+        Some(temp.join(session.directory_name()).join(system::OUTPUT_DIRECTORY))
     }
 
     /// Returns the directories of one session for the files of its commands.
     pub(crate) fn own_files_of(&self, session: &SessionId) -> Option<OwnFiles> {
         let all = self.temp.as_ref()?;
-        let own = all.join(session.to_string());
+        let own = all.join(session.directory_name());
         Some(OwnFiles {
             temp: own.join("tmp"),
             copies: own.join("copies"),
@@ -291,6 +291,7 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         reserved: below(&mut protected::all()),
         linked: Vec::new(),
         pinned: Vec::new(),
+        sockets: Vec::new(),
     };
     let view = View {
         roots: roots.iter().filter(is_inside).chain(&options.files.writable).cloned().collect(),

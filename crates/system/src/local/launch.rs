@@ -18,7 +18,7 @@ use crate::limits::{
 use crate::veil::secret_values;
 use crate::{
     AbsPath, Command, Confinement, LinkedFile, Network, PipedCommand, Sandbox, SandboxLevel, SandboxSupport,
-    SystemError,
+    SystemError, View,
 };
 use rustix::fs::OFlags;
 use std::collections::HashSet;
@@ -235,6 +235,7 @@ fn complete_sandbox(
         secrets.into_iter().partition(|path| id(path).is_some_and(|id| named.contains(&id)));
     sandbox.secret.blanked = hidden;
     sandbox.protected.pinned = pinned;
+    sandbox.protected.sockets = unix_sockets(&sandbox.view);
     let values =
         readable.iter().take(SECRET_FILES).filter_map(small_text).flat_map(|text| secret_values(&text));
     Ok((values.collect(), Before { index, git }))
@@ -245,6 +246,38 @@ fn complete_sandbox(
 struct Before {
     index: Arc<Index>,
     git: GitDirectories,
+}
+
+/// Returns the paths of the Unix sockets of this machine's programs. A relative one is relative to
+/// the directory in which its program was, which is not known: it is looked for in the roots.
+fn unix_sockets(view: &View) -> Vec<AbsPath> {
+    const TABLE: &str = "/proc/net/unix";
+    /// Directories that a room does not have, or of which it has another.
+    const NOWHERE: [&str; 2] = ["/run", "/proc"];
+    /// The number of columns before the path, which may contain spaces.
+    const COLUMNS: usize = 7;
+    let table = fs::read(TABLE).unwrap_or_default();
+    let table = String::from_utf8_lossy(&table);
+    let names = table.lines().skip(1).filter_map(|line| {
+        let after = |rest: &str| rest.trim_start().split_once(' ').map_or(0, |(column, _)| column.len());
+        let mut rest = line;
+        for _ in 0..COLUMNS {
+            rest = &rest.trim_start()[after(rest)..];
+        }
+        rest.strip_prefix(' ')
+    });
+    // An abstract name begins with '@'. It belongs to the network namespace.
+    let names: HashSet<_> = names.filter(|name| !name.starts_with('@')).collect();
+    let candidates = names.into_iter().flat_map(|name| match AbsPath::new(name) {
+        Ok(path) => vec![path],
+        Err(_) => view.roots.iter().map(|root| root.join(name)).collect(),
+    });
+    // Its directory may be a link; a command finds the directory behind it in its view.
+    let real = candidates.filter_map(|path| {
+        let directory = fs::canonicalize(path.parent()?.as_std()).ok()?;
+        AbsPath::from_os(&directory.join(path.file_name()?)).ok()
+    });
+    real.filter(|path| NOWHERE.iter().all(|directory| !path.as_std().starts_with(directory))).collect()
 }
 
 fn too_many(_: TooMany) -> SystemError {

@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::symlink;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
 use std::time::Instant;
 use system::{
@@ -262,6 +263,53 @@ async fn s22_s18_the_network_is_off_and_so_are_local_sockets() {
     open.sandbox.network = system::Network::Open;
     open.check(&format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'"), true).await;
     open.check(&format!("python3 -c \"{connect}\""), false).await;
+}
+
+#[tokio::test]
+async fn unix_sockets_lead_to_commands_only() {
+    let stage = Stage::new();
+    if !stage.support().await.holds() {
+        return;
+    }
+    let python = |code: &str| {
+        format!("python3 -c \"import socket as s, os; u = lambda: s.socket(s.AF_UNIX); {code}\"")
+    };
+    let own = "a = u(); a.bind('own.sock'); a.listen(); b = u(); b.connect('own.sock'); a.accept(); os.remove('own.sock')";
+    if !stage.run(&python("")).await.is_some_and(|(_, status)| status.success()) {
+        return;
+    }
+    stage.check(&python(own), true).await;
+    let own = own.replace("os.remove('own.sock')", "0").replace("own.sock", "\\0own");
+    stage.check(&python(&own), true).await;
+    stage.check(&python("s.socketpair(s.AF_UNIX, s.SOCK_DGRAM)"), true).await;
+    std::fs::create_dir(stage.project.join("a b").as_std()).unwrap();
+    let paths = [stage.project.join("daemon.sock"), stage.project.join("a b/daemon.sock")];
+    let _daemons = paths.each_ref().map(|path| UnixListener::bind(path.as_std()).unwrap());
+    let hidden = SocketAddr::from_abstract_name("tiller-test").unwrap();
+    let _hidden = UnixListener::bind_addr(&hidden).unwrap();
+    // A program names its socket as it is seen from its own directory.
+    let mut relative = std::process::Command::new("python3")
+        .args(["-c", "import socket; s = socket.socket(socket.AF_UNIX); s.bind('./rel.sock'); s.listen(); print(flush=True); s.accept()"])
+        .current_dir(stage.project.as_std())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Read::read_exact(relative.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    for code in [
+        "u().connect('daemon.sock')",
+        "u().connect('a b/daemon.sock')",
+        "u().connect('rel.sock')",
+        "u().connect('\\0tiller-test')",
+        "os.link('daemon.sock', 'other'); u().connect('other')",
+        "os.rename('a b', 'c'); u().connect('c/daemon.sock')",
+        "os.rename('daemon.sock', 'other'); u().connect('other')",
+        "os.open('daemon.sock', os.O_PATH); d = os.open('.', os.O_PATH); u().connect('/proc/self/fd/%d/daemon.sock' % d)",
+        "s.socket(s.AF_UNIX, s.SOCK_DGRAM).sendto(b'x', 'daemon.sock')",
+    ] {
+        stage.check(&python(code), false).await;
+    }
+    relative.kill().unwrap();
+    relative.wait().unwrap();
 }
 
 #[tokio::test]

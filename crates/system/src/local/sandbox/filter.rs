@@ -74,9 +74,9 @@ const REFUSED: &[i64] = &[
 /// The number is the same on every architecture; `libc` does not define it.
 const QUOTACTL_FD: i64 = 443;
 
-/// The allowed socket families. Others lead out of the network namespace: to other programs of this
-/// machine, its hypervisor or its hardware.
-const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// The allowed socket families. Others lead out of the network namespace, to the hypervisor or the
+/// hardware.
+const FAMILIES: &[i32] = &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// The ioctls `TIOCSTI` and `TIOCLINUX`, which inject terminal input as if the user had typed it.
 /// Given as numbers because their types differ between C libraries.
@@ -134,14 +134,19 @@ fn rules(sandbox: &Sandbox, in_room: bool) -> Result<Rules, Box<dyn std::error::
     rules.insert(libc::SYS_clone, vec![one(0, SeccompCmpArgLen::Qword, flag, new_namespace)?]);
     let ioctls = TERMINAL_INPUT.iter().map(|call| one(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *call));
     rules.insert(libc::SYS_ioctl, ioctls.collect::<Result<_, _>>()?);
-    // Local sockets lead to programs that act on behalf of others: the session bus, the container
-    // daemon, the key agent. Connected pairs stay allowed, because they lead to no other program,
-    // but not pairs of datagram sockets, which can send to other addresses.
+    // Unix sockets lead to programs that act on behalf of others: the session bus, the container
+    // daemon, the key agent. In a room with a network of its own they lead to commands only: abstract
+    // ones belong to the network, and those of other programs are covered. Elsewhere, connected pairs
+    // stay allowed, because they lead to no other program, but not pairs of datagram sockets, which
+    // can send to other addresses.
+    let has_own_network = in_room && sandbox.network != Network::Open;
+    let unix: &[i32] = if has_own_network { &[libc::AF_UNIX] } else { &[] };
     let sockets = match sandbox.network != Network::Open && !in_room {
         true => Vec::new(),
         false => vec![SeccompRule::new(
             FAMILIES
                 .iter()
+                .chain(unix)
                 .map(|family| {
                     let family = u64::from(family.unsigned_abs());
                     SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
@@ -150,10 +155,12 @@ fn rules(sandbox: &Sandbox, in_room: bool) -> Result<Rules, Box<dyn std::error::
         )?],
     };
     rules.insert(libc::SYS_socket, sockets);
-    let kind = SeccompCmpOp::MaskedEq(SOCKET_KIND);
-    let datagram = u64::from(libc::SOCK_DGRAM.unsigned_abs());
     rules.extend(lending()?);
-    rules.insert(libc::SYS_socketpair, vec![one(1, SeccompCmpArgLen::Dword, kind, datagram)?]);
+    if !has_own_network {
+        let kind = SeccompCmpOp::MaskedEq(SOCKET_KIND);
+        let datagram = u64::from(libc::SOCK_DGRAM.unsigned_abs());
+        rules.insert(libc::SYS_socketpair, vec![one(1, SeccompCmpArgLen::Dword, kind, datagram)?]);
+    }
     Ok(rules)
 }
 

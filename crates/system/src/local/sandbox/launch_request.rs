@@ -18,7 +18,7 @@ use crate::{AbsPath, HomeView, LinkedFile, Sandbox, View};
 use std::io::{self, Write};
 
 /// The first bytes of a request. The number changes with the wire format.
-const MAGIC: &[u8; 8] = b"tiller-5";
+const MAGIC: &[u8; 8] = b"tiller-6";
 
 /// A command and its confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +85,7 @@ impl LaunchRequest {
             ("blank", &self.sandbox.secret.blanked),
             ("reserve", &self.sandbox.protected.reserved),
             ("pin", &self.sandbox.protected.pinned),
+            ("socket", &self.sandbox.protected.sockets),
         ];
         for (option, paths) in paths {
             strings.extend(paths.iter().map(|path| format!("{option}={path}")));

@@ -20,7 +20,7 @@ use rustix::mount::{
 };
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{FileTypeExt, symlink};
 
 /// Builds the view.
 pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
@@ -39,6 +39,9 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
         // An error if the file has been moved since it was found: the uncovered file could be read.
         mount_bind(devices::UNREADABLE, path.as_std()).map_err(problem(path))?;
         read_only(path.as_str()).map_err(problem(path))?;
+    }
+    for path in sandbox.protected.sockets.iter().filter(|path| is_socket(path)) {
+        mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
     }
     for path in &sandbox.secret.hidden {
         cover(path.as_std()).map_err(problem(path))?;
@@ -106,6 +109,10 @@ fn mount_points(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
         }
     }
     mount_points
+}
+
+fn is_socket(path: &AbsPath) -> bool {
+    std::fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.file_type().is_socket())
 }
 
 fn exists(path: &AbsPath) -> bool {

@@ -74,6 +74,7 @@ impl LaunchRequest {
                 "hide" => sandbox.secret.hidden.push(path()?),
                 "blank" => sandbox.secret.blanked.push(path()?),
                 "pin" => sandbox.protected.pinned.push(path()?),
+                "socket" => sandbox.protected.sockets.push(path()?),
                 "reserve" => sandbox.protected.reserved.push(path()?),
                 "link" => sandbox.protected.linked.push(LinkedFile { path: path()?, copy: path()? }),
                 "link-to" => sandbox.protected.linked.last_mut().ok_or_else(unknown)?.copy = path()?,
