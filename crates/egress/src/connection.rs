@@ -133,6 +133,7 @@ impl Room {
             }
             Expectation::Allowed | Expectation::Undecided => {}
         }
+        judge.looked_up(name);
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.address(name).map_or(Answer::Failed, Answer::Address)
     }

@@ -9,7 +9,7 @@ use crate::{
     log::SessionLog,
     policy::{
         Grants,
-        network::{NetworkDecision, NetworkPolicy, NetworkScope, decide},
+        network::{NetworkDecision, NetworkPolicy, NetworkScope, WEB_PORTS, decide},
     },
     settings::LiveSettings,
     tool::titles,
@@ -86,6 +86,9 @@ impl SessionNetwork {
         };
         let mut facts: Vec<_> = servers.into_iter().map(|(port, address)| forwarded(port, address)).collect();
         facts.extend(Some(told(&used)).filter(|told| !told.is_empty()));
+        if output.result.is_error {
+            facts.extend(self.judge.unreached(&used));
+        }
         if facts.is_empty() {
             return;
         }
@@ -148,6 +151,8 @@ struct Running {
 struct Used {
     traffic: Option<Arc<Traffic>>,
     refused: Option<String>,
+    /// Whether a command has looked it up.
+    looked_up: bool,
 }
 
 impl Judge {
@@ -176,6 +181,33 @@ impl Judge {
             Some(Err(reason)) => NetworkDecision::Deny { reason: reason.clone() },
             None => decision,
         }
+    }
+
+    /// Returns what is said of hosts that were looked up by a command that failed, and to which no
+    /// connection arrived.
+    fn unreached(&self, all: &BTreeMap<String, Used>) -> Option<String> {
+        let is_reached = |name: &String| {
+            let at_port = format!("{name}:");
+            all.iter().any(|(known, used)| {
+                (known == name || known.starts_with(&at_port))
+                    && (used.traffic.is_some() || used.refused.is_some())
+            })
+        };
+        let names: Vec<_> = all
+            .iter()
+            .filter(|(name, used)| used.looked_up && !is_reached(name))
+            .map(|(name, _)| name)
+            .collect();
+        let first = names.first()?;
+        let ports = self.settings.seen().permissions.rules.network.ports();
+        let ports: Vec<_> = ports.iter().map(u16::to_string).collect();
+        let names: Vec<_> = names.iter().take(NETWORK_HOSTS_TOLD).map(|name| name.as_str()).collect();
+        Some(format!(
+            "{} was looked up, and no connection to it arrived: only the ports {} of other hosts are reached; the user \
+             can allow one more by a rule such as network(host:{first}:5432)",
+            names.join(", "),
+            ports.join(", ")
+        ))
     }
 
     /// Asks the user about a destination, once it is this connection's turn.
@@ -283,6 +315,13 @@ impl ConnectionJudge for Judge {
         }
     }
 
+    fn looked_up(&self, name: &str) {
+        let destination = Destination::Host { name: name.to_owned(), port: WEB_PORTS[0] };
+        if let Some(used) = used(&mut self.lock(), &destination) {
+            used.looked_up = true;
+        }
+    }
+
     fn forwards_ports(&self) -> bool {
         let now = self.settings.seen();
         now.sandbox.network.forward_ports && now.permissions.folder.is_none()
@@ -382,8 +421,8 @@ mod tests {
     fn facts_name_each_host_once() {
         let traffic = Traffic { sent: 1_234.into(), received: 3_100_000.into() };
         let mut all = BTreeMap::new();
-        all.insert("a.org".to_owned(), Used { traffic: Some(Arc::new(traffic)), refused: None });
-        let no = Used { traffic: None, refused: Some("the user said no".to_owned()) };
+        all.insert("a.org".to_owned(), Used { traffic: Some(Arc::new(traffic)), ..Used::default() });
+        let no = Used { refused: Some("the user said no".to_owned()), ..Used::default() };
         all.insert("b.org:80".to_owned(), no);
         assert_eq!(
             told(&all),
@@ -391,7 +430,7 @@ mod tests {
         );
         assert_eq!(told(&BTreeMap::new()), "");
         let many =
-            (0..20).map(|n| (format!("{n}.org"), Used { traffic: None, refused: Some("no".to_owned()) }));
+            (0..20).map(|n| (format!("{n}.org"), Used { refused: Some("no".to_owned()), ..Used::default() }));
         assert!(told(&many.collect()).ends_with("; and 12 more"));
     }
 }

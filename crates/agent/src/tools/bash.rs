@@ -204,7 +204,11 @@ impl Bash {
             Some(end) => (format!("{}\n{}", or_nothing(said), end.words()), false),
             None => {
                 cx.session.shells.report(&shell);
-                let reach = if confined { UNREACHED } else { "" };
+                let reach = match confined {
+                    true if cx.call.asks_for_hosts => FORWARDED,
+                    true => UNREACHED,
+                    false => "",
+                };
                 let keeps = match (self.keeps(), shell.keeps()) {
                     (true, true) => " It keeps running when the session closes.",
                     (true, false) => " It runs in the user's terminal and ends with the session.",
@@ -266,7 +270,10 @@ impl Bash {
     }
 }
 
-/// The note about a background command in a sandbox.
+/// The note about a background command in a sandbox whose servers the user reaches.
+const FORWARDED: &str = " It runs in the sandbox: the session's other commands reach its ports at 127.0.0.1. The result of a later call says at which address the user reaches them.";
+
+/// The note about a background command in a sandbox without a network.
 const UNREACHED: &str = " It runs in the sandbox: the session's other commands reach its ports at 127.0.0.1, and programs outside do not unless the settings give the sandbox the network.";
 
 /// Builds an output from a result and the terminal that shows the command, if there is one.

@@ -59,8 +59,16 @@ async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> St
         let line = command.args.last().unwrap().clone();
         let (judge, log) = (judges.0.lock().unwrap().clone().unwrap(), Arc::clone(&log));
         tokio::spawn(async move {
-            for host in line.split_whitespace().skip(1) {
-                let line = connect(judge.as_ref(), host).await;
+            for word in line.split_whitespace().skip(1) {
+                if let Ok(port) = word.parse() {
+                    judge.forwarded(port, ([127, 0, 0, 1], port + 1).into());
+                    continue;
+                }
+                if let Some(name) = word.strip_prefix("lookup:") {
+                    judge.looked_up(name);
+                    continue;
+                }
+                let line = connect(judge.as_ref(), word).await;
                 log.lock().unwrap().push(line);
             }
         });
@@ -86,7 +94,10 @@ async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> St
 }
 
 async fn connect(judge: &dyn ConnectionJudge, host: &str) -> String {
-    let destination = Destination::host(host, 443).unwrap();
+    let destination = match host.strip_prefix("local:") {
+        Some(port) => Destination::Local(port.parse().unwrap()),
+        None => Destination::host(host, 443).unwrap(),
+    };
     match judge.judge(&destination).await {
         Ok(()) => {
             judge.connected(&destination).received.fetch_add(1_500, Ordering::Relaxed);
@@ -189,4 +200,40 @@ async fn a_command_asks_eight_times_at_most() {
     let tried = stage.run().await;
     assert_eq!(tried.iter().filter(|line| line.ends_with("ok")).count(), 8);
     assert_eq!(tried[9], "h9.org 8 questions were asked for this command");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_of_this_machine_is_asked_about() {
+    let answers = vec![Some(PermissionOutcome::AllowAlways), Some(PermissionOutcome::RejectOnce)];
+    let stage = stage(&["connect local:5432 local:5432 local:6379"], answers).await;
+    assert_eq!(stage.run().await, ["local:5432 ok", "local:5432 ok", "local:6379 the user said no"]);
+    assert_eq!(
+        stage.questions()[0],
+        "Let `connect local:5432 local:5432 local:6379` connect to port 5432 of this machine? It can send there what it can read."
+    );
+    let hosts: Vec<_> =
+        stage.client.requests().iter().map(|asked| asked.remedy.hosts[0].to_string()).collect();
+    assert_eq!(hosts, ["network(local:5432)", "network(local:6379)"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_address_of_a_server_is_told() {
+    let stage = stage(&["connect 3000"], Vec::new()).await;
+    stage.run().await;
+    assert_eq!(stage.notes(), ["(network: port 3000 is http://127.0.0.1:3001 for the user.)"]);
+    let told = stage.client.events().into_iter().find_map(|event| match event {
+        SessionEvent::Notice { title, .. } => Some(title),
+        _ => None,
+    });
+    assert_eq!(told.unwrap(), "Port 3000 of a command in the sandbox is http://127.0.0.1:3001");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_at_a_closed_port_is_told() {
+    let line = "connect lookup:db.corp lookup:a.org a.org";
+    let stage = stage(&[line], vec![Some(PermissionOutcome::AllowOnce)]).await;
+    stage.run().await;
+    let notes = stage.notes();
+    let told = "db.corp was looked up, and no connection to it arrived: only the ports 22, 80, 443";
+    assert!(notes[0].contains(told) && notes[0].ends_with("network(host:db.corp:5432)"), "{notes:?}");
 }

@@ -85,6 +85,8 @@ impl ConnectionJudge for TestJudge {
         }
     }
 
+    fn looked_up(&self, _name: &str) {}
+
     fn is_local(&self, name: &str) -> bool {
         name == "local.ok.test"
     }

@@ -29,6 +29,9 @@ pub trait ConnectionJudge: Send + Sync {
     /// Returns what is known of a host before any connection to it, for the name server.
     fn expectation(&self, name: &str) -> Expectation;
 
+    /// Notes that a command has got an address for a host.
+    fn looked_up(&self, name: &str);
+
     /// Returns whether the user declared a host to be on a private network.
     fn is_local(&self, name: &str) -> bool;
 

@@ -40,6 +40,7 @@ fn rules_are_read_and_shown_the_same() {
         "network(group:npm)",
         "network(address:10.0.0.5:5432)",
         "network(address:[fd00::1]:80)",
+        "network(local:5432)",
     ] {
         assert_eq!(text.parse::<NetworkRule>().unwrap().to_string(), text);
     }
@@ -53,6 +54,7 @@ fn rules_are_read_and_shown_the_same() {
         ("network(domain:оk.com)", "a host name"),
         ("network(domain:*.ok.com)", "a host name"),
         ("network(address:10.0.0.5)", "an address and a port"),
+        ("network(local:0)", "a port from 1 to 65535"),
         ("network(x:y)", "takes network("),
         ("network(", "takes network("),
     ] {
@@ -68,6 +70,7 @@ fn a_word_names_a_group_a_host_or_an_address() {
         ("example.com", "network(host:example.com)"),
         ("db.corp:5432", "network(host:db.corp:5432)"),
         ("10.0.0.5:80", "network(address:10.0.0.5:80)"),
+        ("localhost:5432", "network(local:5432)"),
     ] {
         let parsed = NetworkRule::of_word(word).unwrap();
         assert_eq!((parsed.to_string().as_str(), parsed.word().as_str()), (rule, word));
@@ -209,4 +212,19 @@ proptest! {
         let rule = NetworkScope::of(&asked).rule();
         prop_assert!(rule.allows(&asked));
     }
+}
+
+#[test]
+fn ports_of_this_machine_need_a_rule_or_an_answer() {
+    let rules = rules(&["network(local:5432)"], &[], &["network(local:6379)"]);
+    let grants = NetworkGrants::default();
+    let prometheus = NetworkPolicy { permission_mode: PermissionMode::Prometheus, ..policy(&rules, &grants) };
+    for policy in [policy(&rules, &grants), prometheus] {
+        for (port, expected) in [(5432, "allow"), (6379, "deny"), (3306, "ask")] {
+            assert_eq!(word(&decide(&policy, &Destination::Local(port))), expected, "{port}");
+        }
+    }
+    assert_eq!(word(&decide(&policy(&rules, &grants), &host("db.corp", 5432))), "ask");
+    assert_eq!(rules.local_ports(), [5432]);
+    assert_eq!(rules.ports(), [22, 80, 443]);
 }
