@@ -77,6 +77,14 @@ pub(crate) const ROOMS_KEPT: usize = 4;
 pub(crate) const SECRET_FILES: usize = 64;
 /// Maximum number of bytes of such a file that are read.
 pub(crate) const SECRET_FILE_BYTES: u64 = 64 * 1024;
+/// Maximum size of a folder that commands change in a copy, in bytes.
+pub(crate) const COPIED_FOLDER_BYTES: u64 = 16 * 1024 * 1024;
+/// Maximum number of files of such a folder.
+pub(crate) const COPIED_FOLDER_FILES: usize = 2_000;
+/// Maximum time for reading the versions of such folders in a repository's references.
+pub(crate) const VERSIONS_WAIT: Duration = Duration::from_secs(10);
+/// Maximum size of what is read of them, in bytes.
+pub(crate) const VERSIONS_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum size of a control file that commands change in a copy, in bytes.
 pub(crate) const CONTROL_FILE_BYTES: u64 = 1024 * 1024;
 /// Maximum size of a configuration file of the home directory that is copied for commands, in

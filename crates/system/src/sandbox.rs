@@ -91,6 +91,10 @@ pub struct ProtectedPaths {
     pub reserved: Vec<AbsPath>,
     /// Files that commands change in a copy. The launcher puts links to the copies in their place.
     pub linked: Vec<LinkedFile>,
+    /// Those of the guarded directories that commands may change in a copy.
+    pub copied: Vec<AbsPath>,
+    /// Directories that commands change in a copy. The launcher mounts the copies in their place.
+    pub folders: Vec<LinkedFile>,
     /// Directories that cannot be renamed, because they contain files that are secret by their
     /// path.
     pub pinned: Vec<AbsPath>,
@@ -98,10 +102,10 @@ pub struct ProtectedPaths {
     pub sockets: Vec<AbsPath>,
 }
 
-/// A file that commands change in a copy.
+/// A file or a directory that commands change in a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LinkedFile {
-    /// The file.
+    /// The original.
     pub path: AbsPath,
     /// The copy.
     pub copy: AbsPath,

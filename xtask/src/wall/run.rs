@@ -181,9 +181,7 @@ fn headless(run_home: &RunHome, attack: &Attack, base_url: &str) -> Result<RunRe
 fn is_question(line: &str) -> bool {
     let event: Value = serde_json::from_str(line).unwrap_or_default();
     event["type"] == "error"
-        && event["message"]
-            .as_str()
-            .is_some_and(|text| text.contains("No user can approve it in a headless run"))
+        && event["message"].as_str().is_some_and(|text| text.contains("in a headless run"))
 }
 
 fn editor(

@@ -292,6 +292,13 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         linked: Vec::new(),
         pinned: Vec::new(),
         sockets: Vec::new(),
+        folders: Vec::new(),
+        copied: below(&mut protected::FOLDERS.iter().copied())
+            .into_iter()
+            .filter(|path| {
+                !unwritten.iter().any(|denied| roots.iter().any(|root| root.join(denied) == *path))
+            })
+            .collect(),
     };
     let view = View {
         roots: roots.iter().filter(is_inside).chain(&options.files.writable).cloned().collect(),

@@ -5,7 +5,7 @@ use super::entry::EntryHandle;
 use super::{
     LocalSystem,
     blocking::blocking,
-    controls::Controls,
+    controls::{self, Controls},
     index::{Found, GitDirectories, Index, Indexes, TooMany},
     new_repositories::disable_new,
     private_directory,
@@ -14,14 +14,15 @@ use super::{
 };
 use crate::limits::{
     CACHES_AGE, GUARDED_REPOSITORIES, SECRET_FILE_BYTES, SECRET_FILES, TEMP_AGE, TEMP_SWEEP_INTERVAL,
+    VERSIONS_BYTES, VERSIONS_WAIT,
 };
 use crate::veil::secret_values;
 use crate::{
-    AbsPath, Command, Confinement, LinkedFile, Network, PipedCommand, Sandbox, SandboxLevel, SandboxSupport,
-    SystemError, View,
+    AbsPath, Command, Confinement, LinkedFile, Network, Output, PipedCommand, Sandbox, SandboxLevel,
+    SandboxSupport, SystemError,
 };
 use rustix::fs::OFlags;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -114,6 +115,7 @@ impl LocalSystem {
         if served.is_none() && sandbox.network == Network::Session {
             sandbox.network = Network::Off;
         }
+        self.learn_versions(&sandbox, support).await;
         let launcher = self.options.launcher.clone();
         let (sandbox, room, aftermath) = blocking(move || {
             let (room, before) = if support.namespaces {
@@ -130,8 +132,8 @@ impl LocalSystem {
                 (None, Before { index, git })
             };
             let writes = sandbox.level == SandboxLevel::WorkspaceWrite;
-            let linked = sandbox.protected.linked.clone();
-            let aftermath = writes.then_some(Aftermath { before, controls, linked });
+            let (linked, folders) = (sandbox.protected.linked.clone(), sandbox.protected.folders.clone());
+            let aftermath = writes.then_some(Aftermath { before, controls, linked, folders });
             Ok((sandbox, room, aftermath))
         })
         .await?;
@@ -170,6 +172,64 @@ impl LocalSystem {
         }
     }
 
+    /// Reads which versions of the folders that commands may change in a copy the repository has, once
+    /// for each folder. Where that fails, no change of a folder is carried over.
+    async fn learn_versions(&self, sandbox: &Sandbox, support: SandboxSupport) {
+        if !support.namespaces || sandbox.level != SandboxLevel::WorkspaceWrite {
+            return;
+        }
+        let copied = &sandbox.protected.copied;
+        let new: Vec<_> = copied.iter().filter(|path| !self.controls.knows(path)).collect();
+        let mut by_root = HashMap::<AbsPath, Vec<&AbsPath>>::new();
+        for path in new {
+            by_root.entry(path.parent().unwrap_or_else(|| path.clone())).or_default().push(path);
+        }
+        for (root, folders) in by_root {
+            let mut above = root.as_std().ancestors();
+            if !above.any(|directory| directory.join(".git").exists()) {
+                folders.into_iter().for_each(|path| self.controls.learn(path, Vec::new()));
+                continue;
+            }
+            let names = folders.iter().filter_map(|path| path.file_name()).map(str::to_owned);
+            let arguments = ["-c", controls::SCRIPT, "sh"].map(str::to_owned).into_iter().chain(names);
+            let command = Command {
+                program: "sh".to_owned(),
+                args: arguments.collect(),
+                cwd: root,
+                env: controls::SCRIPT_VARIABLES
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .to_vec(),
+                output_limit: VERSIONS_BYTES,
+                confinement: Confinement::Required(Sandbox {
+                    level: SandboxLevel::ReadOnly,
+                    ..sandbox.clone()
+                }),
+                input: None,
+                interactive: false,
+                executor_approved: false,
+            };
+            let output = tokio::time::timeout(VERSIONS_WAIT, self.output_of(command)).await;
+            let mut versions = controls::versions(&output.unwrap_or_default());
+            for path in folders {
+                let name = path.file_name().unwrap_or_default();
+                self.controls.learn(path, versions.remove(name).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Returns what a command prints; nothing if it fails or prints more than is kept.
+    async fn output_of(&self, command: Command) -> String {
+        let Ok(mut process) = crate::System::spawn(self, command).await else { return String::new() };
+        let mut text = String::new();
+        while let Some(output) = process.next_output().await {
+            match output {
+                Output::Text(more) => text.push_str(&more),
+                _ => return String::new(),
+            }
+        }
+        text
+    }
+
     async fn support(&self) -> SandboxSupport {
         crate::System::sandbox_support(self).await
     }
@@ -203,7 +263,7 @@ fn complete_sandbox(
     }
     sandbox.view.roots.extend(outside);
     let index = indexes.of(sandbox);
-    let Found { secrets, guarded, pinned, missing, git } = index.scan().map_err(too_many)?;
+    let Found { secrets, guarded, pinned, missing, sockets, git } = index.scan().map_err(too_many)?;
     if git.directories.len() > GUARDED_REPOSITORIES {
         return Err(SystemError::NoRoom(format!(
             "the project has more than {GUARDED_REPOSITORIES} git repositories; open a folder with fewer"
@@ -235,10 +295,29 @@ fn complete_sandbox(
         secrets.into_iter().partition(|path| id(path).is_some_and(|id| named.contains(&id)));
     sandbox.secret.blanked = hidden;
     sandbox.protected.pinned = pinned;
-    sandbox.protected.sockets = unix_sockets(&sandbox.view);
+    copy_folders(sandbox, controls)?;
+    sandbox.protected.sockets = sockets.into_iter().chain(unix_sockets()).collect();
     let values =
         readable.iter().take(SECRET_FILES).filter_map(small_text).flat_map(|text| secret_values(&text));
     Ok((values.collect(), Before { index, git }))
+}
+
+/// Lets commands change folders that editors obey in a copy, where nothing else in them is protected.
+fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), SystemError> {
+    let protected = &mut sandbox.protected;
+    let Some(copies) = sandbox.view.copies.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)
+    else {
+        return Ok(());
+    };
+    let others = protected.guarded.iter().chain(&sandbox.secret.hidden).chain(&sandbox.secret.blanked);
+    let others: Vec<_> = others.chain(&protected.sockets).collect();
+    let holds_more = |path: &AbsPath| others.iter().any(|other| other.starts_with(path) && *other != path);
+    let folders: Vec<_> = protected.copied.iter().filter(|path| !holds_more(path)).cloned().collect();
+    let (folders, lines) = controls.prepare_folders(&folders, copies)?;
+    lines.iter().for_each(|line| tracing::info!("{line}"));
+    protected.guarded.retain(|path| folders.iter().all(|folder| folder.path != *path));
+    protected.folders = folders;
+    Ok(())
 }
 
 /// What there was before a command.
@@ -248,36 +327,22 @@ struct Before {
     git: GitDirectories,
 }
 
-/// Returns the paths of the Unix sockets of this machine's programs. A relative one is relative to
-/// the directory in which its program was, which is not known: it is looked for in the roots.
-fn unix_sockets(view: &View) -> Vec<AbsPath> {
+/// Returns the paths to which Unix sockets of this machine's programs are bound, for those outside
+/// of the index. A relative path is left out: the directory of its program is not known.
+fn unix_sockets() -> Vec<AbsPath> {
     const TABLE: &str = "/proc/net/unix";
     /// Directories that a room does not have, or of which it has another.
-    const NOWHERE: [&str; 2] = ["/run", "/proc"];
-    /// The number of columns before the path, which may contain spaces.
-    const COLUMNS: usize = 7;
+    const ABSENT: [&str; 2] = ["/run", "/proc"];
     let table = fs::read(TABLE).unwrap_or_default();
     let table = String::from_utf8_lossy(&table);
-    let names = table.lines().skip(1).filter_map(|line| {
-        let after = |rest: &str| rest.trim_start().split_once(' ').map_or(0, |(column, _)| column.len());
-        let mut rest = line;
-        for _ in 0..COLUMNS {
-            rest = &rest.trim_start()[after(rest)..];
-        }
-        rest.strip_prefix(' ')
-    });
-    // An abstract name begins with '@'. It belongs to the network namespace.
-    let names: HashSet<_> = names.filter(|name| !name.starts_with('@')).collect();
-    let candidates = names.into_iter().flat_map(|name| match AbsPath::new(name) {
-        Ok(path) => vec![path],
-        Err(_) => view.roots.iter().map(|root| root.join(name)).collect(),
-    });
+    // The path is the last column.
+    let paths = table.lines().filter_map(|line| AbsPath::new(&line[line.find(" /")? + 1..]).ok());
     // Its directory may be a link; a command finds the directory behind it in its view.
-    let real = candidates.filter_map(|path| {
+    let real = paths.collect::<HashSet<_>>().into_iter().filter_map(|path| {
         let directory = fs::canonicalize(path.parent()?.as_std()).ok()?;
         AbsPath::from_os(&directory.join(path.file_name()?)).ok()
     });
-    real.filter(|path| NOWHERE.iter().all(|directory| !path.as_std().starts_with(directory))).collect()
+    real.filter(|path| ABSENT.iter().all(|directory| !path.as_std().starts_with(directory))).collect()
 }
 
 fn too_many(_: TooMany) -> SystemError {
@@ -291,13 +356,14 @@ pub(super) struct Aftermath {
     before: Before,
     controls: Arc<Controls>,
     linked: Vec<LinkedFile>,
+    folders: Vec<LinkedFile>,
 }
 
 impl Aftermath {
     /// Carries over what the command changed in copies, and disables what it left that git would
     /// execute. Returns a line for each change that is not carried over, and for each such file.
     pub(super) fn run(&self) -> Vec<String> {
-        let mut lines = self.controls.carry(&self.linked);
+        let mut lines = self.controls.carry(&self.linked, &self.folders);
         match self.before.index.git_directories() {
             Ok(now) => lines.extend(disable_new(&now, &self.before.git)),
             Err(TooMany) => lines.push("there are too many files to look for new repositories".to_owned()),

@@ -7,6 +7,7 @@
 )]
 
 mod birth;
+mod folders;
 mod litter;
 mod names;
 mod room;

@@ -8,7 +8,7 @@ use system::{AbsPath, Command, HomeEntry, HomeView, Output, SandboxLevel, System
 use tempfile::TempDir;
 
 /// A stage with a home directory, whose own files are below the returned directory.
-fn stage() -> (Stage, TempDir) {
+pub(crate) fn stage() -> (Stage, TempDir) {
     let mut stage = Stage::new();
     let dir = tempfile::Builder::new().prefix("tiller-test-room").tempdir_in("/var/tmp").unwrap();
     let own = AbsPath::from_os(dir.path()).unwrap();
@@ -39,7 +39,7 @@ fn stage() -> (Stage, TempDir) {
     (stage, dir)
 }
 
-async fn holds(stage: &Stage) -> bool {
+pub(crate) async fn holds(stage: &Stage) -> bool {
     let support = stage.support().await;
     assert!(support.holds() || !support.namespaces, "a room needs namespaces; there are none here");
     support.holds()

@@ -282,9 +282,10 @@ async fn unix_sockets_lead_to_commands_only() {
     let own = own.replace("os.remove('own.sock')", "0").replace("own.sock", "\\0own");
     stage.check(&python(&own), true).await;
     stage.check(&python("s.socketpair(s.AF_UNIX, s.SOCK_DGRAM)"), true).await;
-    std::fs::create_dir(stage.project.join("a b").as_std()).unwrap();
+    fs::create_dir(stage.project.join("a b").as_std()).unwrap();
     let paths = [stage.project.join("daemon.sock"), stage.project.join("a b/daemon.sock")];
     let _daemons = paths.each_ref().map(|path| UnixListener::bind(path.as_std()).unwrap());
+    let _outside = UnixListener::bind(stage.home.join("outside.sock").as_std()).unwrap();
     let hidden = SocketAddr::from_abstract_name("tiller-test").unwrap();
     let _hidden = UnixListener::bind_addr(&hidden).unwrap();
     // A program names its socket as it is seen from its own directory.
@@ -295,7 +296,10 @@ async fn unix_sockets_lead_to_commands_only() {
         .spawn()
         .unwrap();
     std::io::Read::read_exact(relative.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    fs::hard_link(stage.home.join("outside.sock").as_std(), stage.project.join("linked.sock").as_std())
+        .unwrap();
     for code in [
+        "u().connect('linked.sock')",
         "u().connect('daemon.sock')",
         "u().connect('a b/daemon.sock')",
         "u().connect('rel.sock')",

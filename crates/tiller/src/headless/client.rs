@@ -101,6 +101,9 @@ fn denial(request: &PermissionRequest) -> String {
         }
     };
     let (title, question) = (&request.description.title, request.question.trim_end());
+    if !hosts.is_empty() {
+        return format!("{title} was denied: nobody can be asked in a headless run. {advice}");
+    }
     format!("{title} was denied: {question} No user can approve it in a headless run. {advice}")
 }
 

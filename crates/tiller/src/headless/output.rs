@@ -229,7 +229,13 @@ impl<W: Write> Output<W> {
                 }
                 self.texts.push(text);
             }
-            SessionEvent::ToolCall(update) => self.call(update),
+            SessionEvent::ToolCall(update) => {
+                // A command may do without a connection that was denied.
+                if update.status == Some(agent::ToolStatus::Completed) {
+                    self.denied.remove(&update.id);
+                }
+                self.call(update);
+            }
             SessionEvent::Goal(goal) => {
                 self.goal.clone_from(goal);
                 self.line("goal", json!({ "goal": goal.as_ref().map(goal_json) }));

@@ -3,24 +3,29 @@
 //! commands change a copy. Changes that name no program are carried over to the original after each
 //! command; the others stay in the copy, for the session's own commands.
 //!
+//! The folders that editors obey are copies too; see `folders.rs`.
+//!
 //! The copies are in a directory that commands can write to. The bases, which are the originals as
 //! they were when the copies were made or last compared, are in one that they do not see.
 
 mod config;
+mod folders;
 
 pub(super) use config::all_harmless;
+pub(super) use folders::{SCRIPT, SCRIPT_VARIABLES, Tree, versions};
 
 use super::entry::EntryHandle;
 use crate::limits::CONTROL_FILE_BYTES;
 use crate::{AbsPath, LinkedFile, SystemError};
 use config::{Config, Difference};
+use folders::Folders;
 use rustix::fs::{Mode, OFlags};
 use std::collections::HashSet;
 use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The name of the directory of the bases, next to that of the copies.
 const BASES: &str = "bases";
@@ -30,6 +35,7 @@ const BASES: &str = "bases";
 pub(super) struct Controls {
     /// The changes that were not carried over, by their descriptions. Each is reported once.
     reported: Mutex<HashSet<String>>,
+    folders: Mutex<Folders>,
 }
 
 impl Controls {
@@ -42,7 +48,7 @@ impl Controls {
         paths: &[AbsPath],
         directory: &AbsPath,
     ) -> Result<(Vec<LinkedFile>, Vec<String>), SystemError> {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported();
         let (mut linked, mut lines) = (Vec::new(), Vec::new());
         for path in paths {
             let Some(original) = read(path) else { continue };
@@ -52,8 +58,8 @@ impl Controls {
             match refreshed(&file, &original) {
                 None => {}
                 Some(copy) => {
-                    write(&file.copy, &copy, ".new")?;
-                    write(&base(&file.copy), &original, ".new")?;
+                    write(&file.copy, copy.as_bytes(), ".new", None)?;
+                    write(&base(&file.copy), original.as_bytes(), ".new", None)?;
                 }
             }
             linked.push(file);
@@ -62,9 +68,48 @@ impl Controls {
     }
 
     /// Carries over what commands changed. Returns a line for each change that is not carried over.
-    pub(super) fn carry(&self, files: &[LinkedFile]) -> Vec<String> {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
-        files.iter().flat_map(|file| carry(file, &mut reported)).collect()
+    pub(super) fn carry(&self, files: &[LinkedFile], folders: &[LinkedFile]) -> Vec<String> {
+        let mut reported = self.reported();
+        let mut lines: Vec<_> = files.iter().flat_map(|file| carry(file, &mut reported)).collect();
+        let mut known = self.folders();
+        lines.extend(folders.iter().flat_map(|folder| known.carry(&folder.path, &mut reported)));
+        lines
+    }
+
+    /// Returns whether the versions of a folder are known.
+    pub(super) fn knows(&self, folder: &AbsPath) -> bool {
+        self.folders().knows(folder)
+    }
+
+    /// Notes the versions of a folder.
+    pub(super) fn learn(&self, folder: &AbsPath, versions: Vec<Tree>) {
+        self.folders().learn(folder, versions);
+    }
+
+    /// Returns the folders of `paths` that commands change in a copy below `directory`, with their
+    /// copies up to date, and a line for each change that is lost. The others are left out.
+    pub(super) fn prepare_folders(
+        &self,
+        paths: &[AbsPath],
+        directory: &AbsPath,
+    ) -> Result<(Vec<LinkedFile>, Vec<String>), SystemError> {
+        let (mut reported, mut known) = (self.reported(), self.folders());
+        let (mut linked, mut lines) = (Vec::new(), Vec::new());
+        for path in paths {
+            if let Some((folder, more)) = known.prepare(path, directory, &mut reported)? {
+                linked.push(folder);
+                lines.extend(more);
+            }
+        }
+        Ok((linked, lines))
+    }
+
+    fn reported(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn folders(&self) -> MutexGuard<'_, Folders> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -92,23 +137,23 @@ fn carry(file: &LinkedFile, reported: &mut HashSet<String>) -> Vec<String> {
     }
     let (base, copy) = match (Config::parse(&base), Config::parse(&copy)) {
         (Some(base), Some(copy)) => (base, copy),
-        _ => return report(file, "it cannot be read here", reported),
+        _ => return report(&file.path, "it cannot be read here", reported),
     };
     let (harmless, others) = base.judge(&copy);
     let mut lines = Vec::new();
     if !harmless.is_empty() {
         match apply(&file.path, &harmless) {
             Ok(()) => {
-                if let Err(error) = write(&base_path, &base.with(&harmless).text(), ".new") {
-                    lines.extend(report(file, &error.to_string(), reported));
+                if let Err(error) = write(&base_path, base.with(&harmless).text().as_bytes(), ".new", None) {
+                    lines.extend(report(&file.path, &error.to_string(), reported));
                 }
             }
-            Err(problem) => lines.extend(report(file, &problem, reported)),
+            Err(problem) => lines.extend(report(&file.path, &problem, reported)),
         }
     }
     for setting in others.added.iter().chain(&others.removed) {
         let why = format!("git may run a program or use another place for {setting}");
-        lines.extend(report(file, &why, reported));
+        lines.extend(report(&file.path, &why, reported));
     }
     lines
 }
@@ -120,13 +165,13 @@ fn apply(path: &AbsPath, changes: &Difference) -> Result<(), String> {
     let changed = parsed.with(changes).text();
     match changed == original {
         true => Ok(()),
-        false => write(path, &changed, ".lock").map_err(|error| error.to_string()),
+        false => write(path, changed.as_bytes(), LOCK, None).map_err(|error| error.to_string()),
     }
 }
 
 /// Returns a line about changes that stay in the sandbox, once.
-fn report(file: &LinkedFile, why: &str, reported: &mut HashSet<String>) -> Vec<String> {
-    let line = format!("a change of {} is kept for commands in the sandbox only: {why}", file.path);
+fn report(path: &AbsPath, why: &str, reported: &mut HashSet<String>) -> Vec<String> {
+    let line = format!("a change of {path} is kept for commands in the sandbox only: {why}");
     reported.insert(line.clone()).then_some(line).into_iter().collect()
 }
 
@@ -155,11 +200,12 @@ pub(super) fn read(path: &AbsPath) -> Option<String> {
 }
 
 /// Replaces a file, or creates it, through a new file beside it with `suffix`, which must not
-/// exist.
-fn write(path: &AbsPath, text: &str, suffix: &str) -> Result<(), SystemError> {
+/// exist. Without `mode`, it keeps the one that it has.
+fn write(path: &AbsPath, content: &[u8], suffix: &str, mode: Option<u32>) -> Result<(), SystemError> {
     let entry = EntryHandle::open(path, true)?;
     let fail = |error: rustix::io::Errno| SystemError::from_io("write", path, error.into());
-    let mode = entry.regular("write").ok().flatten().map_or(0o600, |found| found.permissions & 0o777);
+    let known = || entry.regular("write").ok().flatten().map_or(0o600, |found| found.permissions & 0o777);
+    let mode = mode.unwrap_or_else(known);
     let new = format!("{}{suffix}", entry.name);
     if suffix != LOCK {
         rustix::fs::unlinkat(&entry.directory, &new, rustix::fs::AtFlags::empty()).ok();
@@ -169,7 +215,7 @@ fn write(path: &AbsPath, text: &str, suffix: &str) -> Result<(), SystemError> {
     let file = rustix::fs::openat(&entry.directory, &new, flags, private).map_err(fail)?;
     let mut file = File::from(file);
     let written = file.set_permissions(Permissions::from_mode(mode));
-    let written = written.and_then(|()| file.write_all(text.as_bytes()));
+    let written = written.and_then(|()| file.write_all(content));
     // A copy that is lost is made again.
     let written = written.and_then(|()| if suffix == LOCK { file.sync_all() } else { Ok(()) });
     let renamed = written.map_err(|source| SystemError::from_io("write", path, source)).and_then(|()| {
@@ -227,11 +273,11 @@ mod tests {
         let (files, _) = stage.prepare();
         assert_eq!(fs::read_to_string(files[0].copy.as_std()).unwrap(), BASE);
         append(&files[0].copy, "[remote \"o\"]\n\turl = https://h/x\n[core]\n\tfsmonitor = evil\n");
-        let lines = stage.controls.carry(&files);
+        let lines = stage.controls.carry(&files, &[]);
         assert!(lines.len() == 1 && lines[0].contains("core.fsmonitor"), "{lines:?}");
         let carried = stage.original();
         assert!(carried.contains("https://h/x") && !carried.contains("evil"), "{carried}");
-        assert_eq!(stage.controls.carry(&files), Vec::<String>::new(), "it is reported once");
+        assert_eq!(stage.controls.carry(&files, &[]), Vec::<String>::new(), "it is reported once");
         // The copy keeps both, and takes what the user changes.
         append(&stage.original, "[alias]\n\tst = status\n");
         stage.prepare();
@@ -249,13 +295,13 @@ mod tests {
         let (files, _) = stage.prepare();
         let copy = files[0].copy.as_std();
         fs::remove_file(copy).unwrap();
-        assert_eq!(stage.controls.carry(&files), Vec::<String>::new());
+        assert_eq!(stage.controls.carry(&files, &[]), Vec::<String>::new());
         std::os::unix::fs::symlink("/etc/passwd", copy).unwrap();
-        assert_eq!(stage.controls.carry(&files), Vec::<String>::new());
+        assert_eq!(stage.controls.carry(&files, &[]), Vec::<String>::new());
         stage.prepare();
         assert_eq!(fs::read_to_string(copy).unwrap(), BASE, "it is made again");
         fs::write(copy, "[core\n").unwrap();
-        assert!(stage.controls.carry(&files)[0].contains("cannot be read"));
+        assert!(stage.controls.carry(&files, &[])[0].contains("cannot be read"));
         assert_eq!(stage.original(), BASE);
     }
 
@@ -266,7 +312,7 @@ mod tests {
         append(&files[0].copy, "[branch \"b\"]\n\tremote = .\n");
         let lock = format!("{}.lock", stage.original);
         fs::write(&lock, "").unwrap();
-        assert_eq!(stage.controls.carry(&files).len(), 1);
+        assert_eq!(stage.controls.carry(&files, &[]).len(), 1);
         assert_eq!(stage.original(), BASE);
         fs::remove_file(&lock).unwrap();
         stage.prepare();

@@ -1,6 +1,7 @@
 //! The contents of one directory.
 
 use crate::{AbsPath, Folded, Sandbox};
+use std::os::unix::fs::FileTypeExt;
 
 /// How deep the directories of submodules are searched for; their names may contain slashes.
 const MODULE_DEPTH: u8 = 6;
@@ -39,6 +40,8 @@ pub(super) struct Listing {
     pub(super) secrets: Vec<String>,
     /// What controls the programs that others execute.
     pub(super) controls: Vec<String>,
+    /// Unix sockets.
+    pub(super) sockets: Vec<String>,
     /// Symbolic links in a place to which git writes.
     pub(super) links: Vec<String>,
     /// The number of other files.
@@ -55,6 +58,7 @@ impl Listing {
             directories: Vec::new(),
             secrets: Vec::new(),
             controls: Vec::new(),
+            sockets: Vec::new(),
             links: Vec::new(),
             files: 0,
         };
@@ -72,6 +76,8 @@ impl Listing {
             }
             if kind.is_dir() {
                 listing.directories.push(name);
+            } else if kind.is_socket() {
+                listing.sockets.push(name);
             } else if kind.is_symlink() && (is_git || listing.kind == Kind::Written) {
                 listing.links.push(name);
             } else if is_git || listing.kind == Kind::Written {
@@ -133,7 +139,9 @@ impl Listing {
     /// Whether anything in it is found.
     pub(super) fn is_marked(&self) -> bool {
         self.kind == Kind::Git
-            || !(self.secrets.is_empty() && self.controls.is_empty() && self.links.is_empty())
+            || [&self.secrets, &self.controls, &self.links, &self.sockets]
+                .iter()
+                .any(|names| !names.is_empty())
     }
 
     pub(super) fn entries(&self) -> usize {

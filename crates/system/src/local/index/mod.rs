@@ -31,6 +31,8 @@ pub(super) struct Found {
     pub(super) pinned: Vec<AbsPath>,
     /// Files of git directories that do not exist, and would control what git executes.
     pub(super) missing: Vec<AbsPath>,
+    /// Unix sockets.
+    pub(super) sockets: Vec<AbsPath>,
     /// The git directories.
     pub(super) git: GitDirectories,
 }
@@ -248,6 +250,7 @@ impl Tree {
             }
             found.secrets.extend(listing.secrets.iter().map(|name| path.join(name)));
             found.guarded.extend(listing.controls.iter().map(|name| path.join(name)));
+            found.sockets.extend(listing.sockets.iter().map(|name| path.join(name)));
             found.missing.extend(listing.missing().map(|name| path.join(name)));
         }
         self.add_hard_links(sandbox, &mut found);

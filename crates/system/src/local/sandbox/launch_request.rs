@@ -94,6 +94,10 @@ impl LaunchRequest {
             strings.push(format!("link={path}"));
             strings.push(format!("link-to={copy}"));
         }
+        for LinkedFile { path, copy } in &self.sandbox.protected.folders {
+            strings.push(format!("folder={path}"));
+            strings.push(format!("folder-to={copy}"));
+        }
         strings.extend(view_strings(&self.sandbox.view));
         strings.extend(
             [

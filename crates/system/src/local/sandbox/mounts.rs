@@ -10,6 +10,7 @@ use super::{
     devices,
     launch_request::LaunchRequest,
     namespaces::problem,
+    own_sockets::OwnSockets,
     room::{cover, read_only},
 };
 use crate::{AbsPath, LinkedFile, Sandbox};
@@ -20,7 +21,7 @@ use rustix::mount::{
 };
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 
 /// Builds the view.
 pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
@@ -40,9 +41,7 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
         mount_bind(devices::UNREADABLE, path.as_std()).map_err(problem(path))?;
         read_only(path.as_str()).map_err(problem(path))?;
     }
-    for path in sandbox.protected.sockets.iter().filter(|path| is_socket(path)) {
-        mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
-    }
+    cover_sockets(&sandbox.protected.sockets)?;
     for path in &sandbox.secret.hidden {
         cover(path.as_std()).map_err(problem(path))?;
     }
@@ -55,6 +54,13 @@ pub(super) fn guard(sandbox: &Sandbox) -> Result<(), String> {
     for path in sandbox.protected.guarded.iter().filter(|path| exists(path) && !is_read_only(path)) {
         mount_bind(path.as_std(), path.as_std()).map_err(problem(path))?;
         read_only(path.as_str()).map_err(problem(path))?;
+    }
+    for folder in &sandbox.protected.folders {
+        let id =
+            |path: &AbsPath| std::fs::symlink_metadata(path.as_std()).map(|found| (found.dev(), found.ino()));
+        if exists(&folder.path) && id(&folder.path).ok() != id(&folder.copy).ok() {
+            mount_bind(folder.copy.as_std(), folder.path.as_std()).map_err(problem(&folder.path))?;
+        }
     }
     for file in &sandbox.protected.linked {
         let is_link = std::fs::symlink_metadata(file.path.as_std()).map(|found| found.is_symlink());
@@ -93,9 +99,10 @@ fn link(file: &LinkedFile) -> Result<(), String> {
 fn mount_points(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
     let mut mount_points: BTreeSet<_> = sandbox.protected.pinned.iter().cloned().collect();
     mount_points.retain(exists);
-    let linked = sandbox.protected.linked.iter().map(|file| &file.path);
+    let copied = sandbox.protected.linked.iter().chain(&sandbox.protected.folders);
+    let copied = copied.map(|file| &file.path);
     let guarded = sandbox.protected.guarded.iter().chain(&sandbox.protected.pinned);
-    for path in guarded.chain(&sandbox.secret.hidden).chain(linked) {
+    for path in guarded.chain(&sandbox.secret.hidden).chain(copied) {
         if !exists(path) {
             continue;
         }
@@ -111,8 +118,19 @@ fn mount_points(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
     mount_points
 }
 
-fn is_socket(path: &AbsPath) -> bool {
-    std::fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.file_type().is_socket())
+/// Covers the sockets among some paths that are not those of the room's commands.
+fn cover_sockets(paths: &[AbsPath]) -> Result<(), String> {
+    let found = |path: &AbsPath| std::fs::symlink_metadata(path.as_std()).ok();
+    let sockets = paths.iter().filter_map(|path| Some((path, found(path)?)));
+    let sockets: Vec<_> = sockets.filter(|(_, found)| found.file_type().is_socket()).collect();
+    if sockets.is_empty() {
+        return Ok(());
+    }
+    let own = OwnSockets::read();
+    for (path, _) in sockets.iter().filter(|(_, found)| !own.has(found)) {
+        mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
+    }
+    Ok(())
 }
 
 fn exists(path: &AbsPath) -> bool {

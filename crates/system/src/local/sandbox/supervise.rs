@@ -58,7 +58,10 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         return failed(&format!("becoming the parent of orphaned processes: {error}"));
     }
     let protected = &request.sandbox.protected;
-    let guarded = protected.guarded.iter().chain(protected.linked.iter().map(|file| &file.path));
+    let guarded = protected
+        .guarded
+        .iter()
+        .chain(protected.linked.iter().chain(&protected.folders).map(|file| &file.path));
     let mut watch = match Watch::new(&protected.reserved, guarded.filter(|_| request.joins)) {
         Ok(watch) => watch,
         Err(problem) => return failed(&problem),

@@ -78,6 +78,8 @@ impl LaunchRequest {
                 "reserve" => sandbox.protected.reserved.push(path()?),
                 "link" => sandbox.protected.linked.push(LinkedFile { path: path()?, copy: path()? }),
                 "link-to" => sandbox.protected.linked.last_mut().ok_or_else(unknown)?.copy = path()?,
+                "folder" => sandbox.protected.folders.push(LinkedFile { path: path()?, copy: path()? }),
+                "folder-to" => sandbox.protected.folders.last_mut().ok_or_else(unknown)?.copy = path()?,
                 "most-processes" => sandbox.limits.processes = most()?,
                 "most-memory" => sandbox.limits.memory_bytes = most()?,
                 "most-file" => sandbox.limits.file_bytes = most()?,
@@ -200,6 +202,7 @@ mod tests {
                     guarded: vec![path("/w/.git/hooks")],
                     reserved: vec![path("/w/.mcp.json")],
                     linked: vec![LinkedFile { path: path("/w/.git/config"), copy: path("/var/tmp/y/c") }],
+                    folders: vec![LinkedFile { path: path("/w/.vscode"), copy: path("/var/tmp/y/d") }],
                     ..ProtectedPaths::default()
                 },
                 secret: SecretPaths {
