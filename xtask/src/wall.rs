@@ -67,15 +67,19 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         return Ok(());
     }
     let options = parse(args)?;
-    let mut attacks = corpus::read(&root().join("tests/wall/attacks"))?;
-    attacks.retain(|attack| {
-        options.family.as_ref().is_none_or(|family| attack.family == *family)
-            && options.only.as_ref().is_none_or(|only| attack.name == *only)
-    });
+    let read = |directory: &str| -> Result<Vec<Attack>> {
+        let mut entries = corpus::read(&root().join(directory))?;
+        entries.retain(|entry| {
+            options.family.as_ref().is_none_or(|family| entry.family == *family)
+                && options.only.as_ref().is_none_or(|only| entry.name == *only)
+        });
+        Ok(entries)
+    };
+    let (mut attacks, results) = (read("tests/wall/attacks")?, read("tests/wall/results")?);
     if options.quick {
         attacks.dedup_by(|later, earlier| later.name == earlier.name && later.family == earlier.family);
     }
-    if attacks.is_empty() {
+    if attacks.is_empty() && results.is_empty() {
         bail!("no attack has that name or family");
     }
     let binary = options.binary.clone().map_or_else(debug_binary, Ok)?;
@@ -93,6 +97,9 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     };
     let rows = table::count(&attacks, &outcomes);
     let documented = report_outcomes(&attacks, &outcomes, &mut failures);
+    if !options.attacks {
+        report_results(&results, &wall_setup, &model, &mut failures);
+    }
     let partial = options.attacks || options.family.is_some() || options.only.is_some();
     let ecosystems = match partial {
         true => Vec::new(),
@@ -143,6 +150,24 @@ fn parse(args: &[&str]) -> Result<Options> {
         }
     }
     Ok(options)
+}
+
+/// Runs everyday commands and collects those whose result is not the right one.
+fn report_results(results: &[Attack], wall_setup: &WallSetup, model: &Model, failures: &mut Vec<String>) {
+    let outcomes = run_parallel(results, WORKERS, |result| run::attack(wall_setup, model, result));
+    let mut right = 0;
+    for (result, outcome) in results.iter().zip(outcomes) {
+        let name = format!("{}/{}", result.family, result.name);
+        match outcome {
+            Outcome::Succeeded => right += 1,
+            Outcome::Skipped(reason) => println!("skipped    {name}: {reason}"),
+            outcome => {
+                println!("WRONG      {name}: {outcome:?}");
+                failures.push(format!("wrong result: {name}"));
+            }
+        }
+    }
+    println!("everyday commands with the right result: {right} of {}", results.len());
 }
 
 /// Prints notable outcomes, collects failures, and returns the documented ones.

@@ -328,6 +328,14 @@ pub(crate) const NETWORK_ASK_WAIT: Duration = Duration::from_secs(60);
 /// Maximum number of questions about hosts for one command; further hosts are refused.
 pub(crate) const NETWORK_QUESTIONS: usize = 8;
 
+/// How many bytes commands of a session send to the hosts of a group before the user is asked,
+/// beside a share of what they received: one byte for each [`NETWORK_SENT_SHARE`]. Downloads of
+/// packages send at most 0.25 % of what they receive.
+pub(crate) const NETWORK_SENT_BYTES: u64 = 256 * 1024;
+
+/// See [`NETWORK_SENT_BYTES`].
+pub(crate) const NETWORK_SENT_SHARE: u64 = 64;
+
 /// Maximum number of ports at which commands reach other hosts.
 pub(crate) const NETWORK_PORTS: usize = 32;
 

@@ -1,19 +1,18 @@
 //! The sockets of one room: lookups of names, and connections from their beginning to their end.
 
-use crate::counted::Counted;
 use crate::dial::{self, Dialer};
 use crate::dns::{self, Answer};
 use crate::hello::{self, BadHello};
-use crate::limits::{CONNECTIONS, COPY_BYTES, HELLO_WAIT, IDLE_WAIT, QUERY_BYTES, REFUSAL_WAIT};
+use crate::limits::{CONNECTIONS, COPY_BYTES, HELLO_WAIT, QUERY_BYTES, REFUSAL_WAIT};
 use crate::names::{Names, is_invented};
+use crate::outbound::{Refused, connected, copy};
 use crate::web;
 use agent::{ConnectionJudge, Destination, Expectation};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use system::RoomSockets;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional_with_sizes};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -32,12 +31,8 @@ pub(crate) struct Room {
     slots: Semaphore,
 }
 
-/// A connection that is refused: what the command is told, and what its result says.
-pub(crate) struct Refused {
-    pub(crate) reason: String,
-    /// The bytes by which the command learns of it.
-    pub(crate) answer: Vec<u8>,
-}
+/// Why a connection to a host of a group ends early.
+const TOO_MUCH: &str = "more was sent than downloads send; the next connection is asked about";
 
 impl Room {
     pub(crate) fn new(
@@ -165,25 +160,13 @@ impl Room {
                 self.other(&mut stream, &judge, &destination).await
             }
             HTTPS => self.secure(&mut stream, &judge, &destination).await,
-            HTTP => web::serve(&self, &mut stream, &judge, &destination).await,
+            HTTP => web::serve(&self.dialer, &mut stream, &judge, &destination).await,
             _ => self.other(&mut stream, &judge, &destination).await,
         };
         if let Err(Refused { reason, answer }) = ended {
             judge.refused(&destination, &reason);
             refuse(&mut stream, &answer).await;
         }
-    }
-
-    /// Waits for the decision about a destination and connects to it.
-    pub(crate) async fn connected(
-        &self,
-        judge: &Arc<dyn ConnectionJudge>,
-        destination: &Destination,
-    ) -> Result<Counted, String> {
-        judge.judge(destination).await?;
-        let stream = dial::dial(self.dialer.as_ref(), judge.as_ref(), destination).await?;
-        stream.set_nodelay(true).ok();
-        Ok(Counted::new(stream, judge.connected(destination)))
     }
 
     async fn secure(
@@ -195,11 +178,12 @@ impl Room {
         let refused = |reason: String| Refused { reason, answer: hello::ALERT.to_vec() };
         let mut first = Vec::with_capacity(COPY_BYTES);
         read_hello(stream, &mut first, destination).await.map_err(refused)?;
-        let mut host = self.connected(judge, destination).await.map_err(refused)?;
+        let mut host = connected(self.dialer.as_ref(), judge, destination).await.map_err(refused)?;
+        let traffic = host.traffic();
         if host.write_all(&first).await.is_ok() {
             copy(stream, host).await;
         }
-        Ok(())
+        if traffic.is_exhausted() { Err(refused(TOO_MUCH.to_owned())) } else { Ok(()) }
     }
 
     /// Serves a connection of a protocol in which the host may speak first. If the command begins
@@ -211,7 +195,7 @@ impl Room {
         destination: &Destination,
     ) -> Result<(), Refused> {
         let refused = |reason: String| Refused { reason, answer: Vec::new() };
-        let mut host = self.connected(judge, destination).await.map_err(refused)?;
+        let mut host = connected(self.dialer.as_ref(), judge, destination).await.map_err(refused)?;
         let mut first = Vec::with_capacity(COPY_BYTES);
         let mut from_host = vec![0; COPY_BYTES];
         loop {
@@ -256,7 +240,7 @@ async fn read_hello(
     }
 }
 
-/// Accepts connections for ever, each in a task.
+/// Accepts connections until the task ends, each in a task.
 async fn accepted<F>(socket: TcpListener, room: Arc<Room>, each: impl Fn(Arc<Room>, TcpStream) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -282,30 +266,6 @@ where
 fn listener(socket: std::net::TcpListener) -> io::Result<TcpListener> {
     socket.set_nonblocking(true)?;
     TcpListener::from_std(socket)
-}
-
-/// Copies in both directions until both ends are done or nothing moves for [`IDLE_WAIT`].
-async fn copy(stream: &mut TcpStream, mut host: Counted) {
-    let count = host.count();
-    tokio::select! {
-        _ = copy_bidirectional_with_sizes(stream, &mut host, COPY_BYTES, COPY_BYTES) => {}
-        () = idle(&count) => {}
-    }
-}
-
-/// Returns when a count has not changed for [`IDLE_WAIT`].
-pub(crate) async fn idle(count: &AtomicU64) {
-    let mut ticks = tokio::time::interval(IDLE_WAIT);
-    ticks.tick().await;
-    let mut before = None;
-    loop {
-        let now = count.load(Ordering::Relaxed);
-        if before == Some(now) {
-            return;
-        }
-        before = Some(now);
-        ticks.tick().await;
-    }
 }
 
 /// Sends a refusal. The rest of what the command sends is read for a moment, because a connection

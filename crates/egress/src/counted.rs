@@ -22,14 +22,19 @@ impl Counted {
         Self { stream, traffic, own: Arc::default() }
     }
 
+    /// Returns the counters of the host's bytes.
+    pub(crate) fn traffic(&self) -> Arc<Traffic> {
+        Arc::clone(&self.traffic)
+    }
+
     /// Returns the number of bytes in both directions so far.
     pub(crate) fn count(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.own)
     }
 }
 
-fn add(counter: &AtomicU64, bytes: usize) {
-    counter.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+fn count(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 impl AsyncRead for Counted {
@@ -40,18 +45,21 @@ impl AsyncRead for Counted {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        let bytes = buffer.filled().len() - before;
-        add(&self.traffic.received, bytes);
-        add(&self.own, bytes);
+        let bytes = count(buffer.filled().len() - before);
+        self.traffic.add_received(bytes);
+        self.own.fetch_add(bytes, Ordering::Relaxed);
         Poll::Ready(Ok(()))
     }
 }
 
 impl AsyncWrite for Counted {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.traffic.is_exhausted() {
+            return Poll::Ready(Err(io::ErrorKind::PermissionDenied.into()));
+        }
         let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
-        add(&self.traffic.sent, written);
-        add(&self.own, written);
+        self.traffic.add_sent(count(written));
+        self.own.fetch_add(count(written), Ordering::Relaxed);
         Poll::Ready(Ok(written))
     }
 

@@ -9,15 +9,21 @@
 //! TLS is not opened. Of a connection to port 443 the server name in the clear is compared with the
 //! host, and of one to port 80 the `Host` of each request; otherwise a host that is listed would
 //! stand for all others at the same address.
+//!
+//! Architecture Invariant: this crate must never connect to an address that it has not checked, or
+//! look up a host that is not decided about.
 
 mod connection;
 mod counted;
+#[expect(clippy::disallowed_methods, reason = "connections of commands are checked and made here")]
 mod dial;
 mod dns;
+#[expect(clippy::disallowed_methods, reason = "servers of commands are served and reached here")]
 mod forward;
 mod hello;
 pub mod limits;
 mod names;
+mod outbound;
 mod web;
 
 pub use dial::{Dialer, Direct};

@@ -1,7 +1,8 @@
 //! Connections to port 80: each request is read, and its `Host` compared with the destination.
 
-use crate::connection::{Refused, Room, idle};
+use crate::dial::Dialer;
 use crate::limits::{HEAD_BYTES, HELLO_WAIT};
+use crate::outbound::{Refused, connected, idle};
 use agent::{ConnectionJudge, Destination};
 use bytes::Bytes;
 use http_body_util::{Either, Full};
@@ -22,14 +23,14 @@ type Host = Mutex<Option<SendRequest<Incoming>>>;
 
 /// Serves a connection of a command.
 pub(crate) async fn serve(
-    room: &Arc<Room>,
+    dialer: &Arc<dyn Dialer>,
     stream: &mut TcpStream,
     judge: &Arc<dyn ConnectionJudge>,
     destination: &Destination,
 ) -> Result<(), Refused> {
     let host = Host::default();
     let service = service_fn(async |request: Request<Incoming>| {
-        let answer = match answer(room, judge, destination, &host, request).await {
+        let answer = match answer(dialer, judge, destination, &host, request).await {
             Ok(response) => response.map(Either::Left),
             Err((status, reason)) => {
                 judge.refused(destination, &reason);
@@ -53,7 +54,7 @@ pub(crate) async fn serve(
 
 /// Passes a request to the host if it is meant for the destination.
 async fn answer(
-    room: &Arc<Room>,
+    dialer: &Arc<dyn Dialer>,
     judge: &Arc<dyn ConnectionJudge>,
     destination: &Destination,
     host: &Host,
@@ -67,6 +68,9 @@ async fn answer(
         return Err(forbidden("the request asks for another protocol".to_owned()));
     }
     expect_host(&request, destination).map_err(forbidden)?;
+    if judge.is_for_reading(destination) && ![Method::GET, Method::HEAD].contains(request.method()) {
+        return Err(forbidden("only GET and HEAD are allowed in the clear".to_owned()));
+    }
     if let Some(path) = request.uri().path_and_query().cloned() {
         *request.uri_mut() = Uri::from(path);
     }
@@ -74,7 +78,7 @@ async fn answer(
     request.headers_mut().remove(CONNECTION);
     let mut host = host.lock().await;
     if host.as_ref().is_none_or(SendRequest::is_closed) {
-        *host = Some(connect(room, judge, destination).await.map_err(forbidden)?);
+        *host = Some(connect(dialer, judge, destination).await.map_err(forbidden)?);
     }
     let sender = host.as_mut().ok_or_else(|| forbidden("there is no connection".to_owned()))?;
     let gateway = |error: hyper::Error| (StatusCode::BAD_GATEWAY, error.to_string());
@@ -83,11 +87,11 @@ async fn answer(
 }
 
 async fn connect(
-    room: &Arc<Room>,
+    dialer: &Arc<dyn Dialer>,
     judge: &Arc<dyn ConnectionJudge>,
     destination: &Destination,
 ) -> Result<SendRequest<Incoming>, String> {
-    let stream = room.connected(judge, destination).await?;
+    let stream = connected(dialer.as_ref(), judge, destination).await?;
     let count = stream.count();
     let (sender, connection) = hyper::client::conn::http1::Builder::new()
         .preserve_header_case(true)

@@ -14,8 +14,8 @@ pub struct RoomPorts {
     pub hosts: Vec<u16>,
     /// The ports of this machine's loopback addresses that are reached.
     pub local: Vec<u16>,
-    /// Further ports of this machine's loopback addresses. One is reached if something listens there
-    /// when the namespace is created.
+    /// Further ports of this machine's loopback addresses. One is reached if something listens
+    /// there when the namespace is created.
     pub services: Vec<u16>,
 }
 
@@ -66,7 +66,8 @@ pub struct InsideSockets {
 /// Serves the sockets of sessions' commands, from outside the sandbox.
 pub trait RoomNetwork: Debug + Send + Sync {
     /// Serves the sockets of the session whose temporary files are in `session`, until the returned
-    /// value is dropped. Called in a task of the runtime, or on one of its threads for blocking work.
+    /// value is dropped. Called in a task of the runtime, or on one of its threads for blocking
+    /// work.
     fn serve(
         &self,
         session: &AbsPath,

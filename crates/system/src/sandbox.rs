@@ -38,8 +38,8 @@ pub enum Network {
     /// works if the kernel has network namespaces.
     #[default]
     Off,
-    /// Connections arrive at a [`RoomNetwork`](crate::RoomNetwork), which decides about each. Without
-    /// namespaces, or where nothing serves it, this is the same as [`Network::Off`].
+    /// Connections arrive at a [`RoomNetwork`](crate::RoomNetwork), which decides about each.
+    /// Without namespaces, or where nothing serves it, this is the same as [`Network::Off`].
     Session,
     /// The network of this machine.
     Open,

@@ -12,7 +12,7 @@ const OWNERS: [(&str, &[&str]); 15] = [
     ("agent-client-protocol-schema", &["acp"]),
     ("eventsource-stream", &["providers"]),
     ("reqwest", &["providers", "mcp", "integrations"]),
-    ("rustls", &["providers", "integrations", "store", "serve"]),
+    ("rustls", &["providers", "integrations", "store", "serve", "egress"]),
     ("rusqlite", &["store"]),
     ("tokio-postgres", &["store"]),
     ("deadpool-postgres", &["store"]),

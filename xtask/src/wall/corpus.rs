@@ -95,7 +95,7 @@ pub(super) struct Script {
 /// How the outcome is judged.
 #[derive(Debug, Clone)]
 pub(super) struct Check {
-    /// A shell predicate that succeeds if the attack did.
+    /// A shell predicate that succeeds if the attack did, or if the result is right.
     pub(super) success: String,
     /// The document that admits the weakness, with its words: `FILE: WORDS`.
     pub(super) documented: Option<String>,
@@ -107,7 +107,7 @@ pub(super) struct Check {
     pub(super) may_end: bool,
 }
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "name",
     "mode",
     "agent",
@@ -121,6 +121,7 @@ const KEYS: [&str; 22] = [
     "answers",
     "after",
     "through",
+    "right",
     "documented",
     "documented_prometheus",
     "selftest",
@@ -155,7 +156,8 @@ fn parse(family: &str, text: &str) -> Result<Vec<Attack>> {
     let file: Value = toml::from_str(text)?;
     let empty = Map::new();
     let defaults = file["defaults"].as_object().unwrap_or(&empty);
-    let entries = file["attack"].as_array().context("no [[attack]]")?;
+    let entries = file.get("attack").or_else(|| file.get("result"));
+    let entries = entries.and_then(Value::as_array).context("no [[attack]] and no [[result]]")?;
     let mut attacks = Vec::new();
     for entry in entries {
         let mut table = defaults.clone();
@@ -247,10 +249,9 @@ impl Entry<'_> {
     }
 
     fn check(&self, mode: &str) -> Result<Check> {
-        let success = self.text("through");
-        if success.is_empty() {
-            bail!("`through` is missing");
-        }
+        let success =
+            ["through", "right"].map(|key| self.text(key)).into_iter().find(|text| !text.is_empty());
+        let success = success.context("`through` or `right` is missing")?;
         let of_mode = if mode == "prometheus" { self.table.get("documented_prometheus") } else { None };
         let documented = of_mode.or_else(|| self.table.get("documented")).and_then(Value::as_str);
         let no_self_test = match self.table.get("selftest") {

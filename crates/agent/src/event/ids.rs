@@ -84,7 +84,8 @@ impl SessionId {
     }
 
     /// Returns the random part of the id, which names the session's directory of temporary files.
-    /// The path of a Unix socket has 107 bytes at most, and programs put theirs in such a directory.
+    /// The path of a Unix socket has 107 bytes at most, and programs put theirs in such a
+    /// directory.
     pub(crate) fn directory_name(&self) -> &str {
         self.0.splitn(4, '-').last().unwrap_or(&self.0)
     }

@@ -32,10 +32,11 @@ pub enum ExplainedAs {
 
 /// Evaluates the policy's chain for a command, a path or a URL, or the decision about a host.
 ///
-/// `what` is a host, optionally with a port, if it looks like one and names nothing that exists in the
-/// directory. It is a URL if it begins with `http://` or `https://` and contains no whitespace. It is a
-/// path if it contains no whitespace and either contains a slash or begins with a dot, or if it
-/// names something that exists in the directory. The path is read, or written if `write` is set.
+/// `what` is a host, optionally with a port, if it looks like one and names nothing that exists in
+/// the directory. It is a URL if it begins with `http://` or `https://` and contains no whitespace.
+/// It is a path if it contains no whitespace and either contains a slash or begins with a dot, or
+/// if it names something that exists in the directory. The path is read, or written if `write` is
+/// set.
 pub async fn explain(
     options: &RuntimeOptions,
     system: Arc<dyn System>,
@@ -71,8 +72,8 @@ pub async fn explained_as(system: &dyn System, cwd: &AbsPath, what: &str, write:
     }
 }
 
-/// Returns the destination that a word names, if it looks like the name of a host: with a dot, and with
-/// letters only behind the last one.
+/// Returns the destination that a word names, if it looks like the name of a host: with a dot, and
+/// with letters only behind the last one.
 fn host(what: &str) -> Option<Destination> {
     let (name, port) = match what.split_once(':') {
         Some((name, port)) => (name, port.parse().ok()?),

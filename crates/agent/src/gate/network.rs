@@ -9,7 +9,7 @@ use crate::{
     log::SessionLog,
     policy::{
         Grants,
-        network::{NetworkDecision, NetworkPolicy, NetworkScope, WEB_PORTS, decide},
+        network::{Group, GroupTraffic, NetworkDecision, NetworkPolicy, NetworkScope, WEB_PORTS, decide},
     },
     settings::LiveSettings,
     tool::titles,
@@ -133,6 +133,14 @@ struct Now {
     used: BTreeMap<String, Used>,
     /// The servers of commands that no result has named, with their addresses outside.
     servers: BTreeMap<u16, SocketAddr>,
+    /// The traffic of groups of hosts in this session, by their names.
+    groups: HashMap<&'static str, Arc<GroupTraffic>>,
+}
+
+impl Now {
+    fn group(&mut self, group: &Group) -> Arc<GroupTraffic> {
+        Arc::clone(self.groups.entry(group.name).or_default())
+    }
 }
 
 /// The command that runs.
@@ -183,7 +191,7 @@ impl Judge {
         }
     }
 
-    /// Returns what is said of hosts that were looked up by a command that failed, and to which no
+    /// Returns a fact about hosts that were looked up by a command that failed, and to which no
     /// connection arrived.
     fn unreached(&self, all: &BTreeMap<String, Used>) -> Option<String> {
         let is_reached = |name: &String| {
@@ -219,6 +227,41 @@ impl Judge {
             NetworkDecision::Deny { reason } => return Err(reason),
             NetworkDecision::Ask { scope, .. } => scope,
         };
+        let (call, answer, outcome) = self.answer(|running| request(running, destination, &scope)).await?;
+        match outcome {
+            PermissionOutcome::AllowAlways => drop(self.grants.network().insert(scope.clone(), true)),
+            PermissionOutcome::RejectAlways => drop(self.grants.network().insert(scope.clone(), false)),
+            _ => {}
+        }
+        if let Some(running) = self.lock().running.as_mut().filter(|running| running.call == call) {
+            running.answers.insert(scope, answer.clone());
+        }
+        answer
+    }
+
+    /// Asks the user whether more may be sent to the hosts of a group, if they were sent more than
+    /// downloads need.
+    async fn ask_for_more(&self, destination: &Destination) -> Result<(), String> {
+        let Some(group) = NetworkScope::group_of(destination) else { return Ok(()) };
+        let traffic = self.lock().group(group);
+        let _turn = self.asking.lock().await;
+        if !traffic.is_exhausted() {
+            return Ok(());
+        }
+        let (_, answer, _) =
+            self.answer(|running| more_request(running, destination, group, &traffic)).await?;
+        if answer.is_ok() {
+            traffic.may_send_more.store(true, Ordering::Relaxed);
+        }
+        answer
+    }
+
+    /// Asks the user a question about the running command. Returns the call, and the answer with
+    /// the reason of a refusal.
+    async fn answer(
+        &self,
+        question: impl FnOnce(&Running) -> PermissionRequest,
+    ) -> Result<(ToolCallId, Result<(), String>, PermissionOutcome), String> {
         let (request, cancel) = {
             let mut now = self.lock();
             let running = now.running.as_mut().ok_or("the user is asked only while a command's call runs")?;
@@ -226,35 +269,24 @@ impl Judge {
                 return Err(format!("{NETWORK_QUESTIONS} questions were asked for this command"));
             }
             running.questions += 1;
-            (request(running, destination, &scope), running.cancel.clone())
+            (question(running), running.cancel.clone())
         };
-        let outcome = self.outcome(&request, &cancel).await?;
-        let call = request.id.clone();
+        let (outcome, rule) = self.outcome(&request, &cancel).await?;
         let wait = self.settings.seen().sandbox.network.ask_wait.as_secs();
-        let (outcome, rule) = outcome;
-        let refusal = match outcome {
-            PermissionOutcome::AllowOnce | PermissionOutcome::AllowAlways => None,
+        let answer = match outcome {
+            PermissionOutcome::AllowOnce | PermissionOutcome::AllowAlways => Ok(()),
             PermissionOutcome::Cancelled if rule == TIMEOUT => {
-                Some(format!("there was no answer within {wait} s"))
+                Err(format!("there was no answer within {wait} s"))
             }
-            PermissionOutcome::Cancelled => Some("the question was dismissed".to_owned()),
+            PermissionOutcome::Cancelled => Err("the question was dismissed".to_owned()),
             PermissionOutcome::RejectOnce | PermissionOutcome::RejectAlways => {
-                Some(match self.log.client().rejection(&request) {
+                Err(match self.log.client().rejection(&request) {
                     None => "the user said no".to_owned(),
                     Some(_) => "no user can be asked".to_owned(),
                 })
             }
         };
-        match outcome {
-            PermissionOutcome::AllowAlways => drop(self.grants.network().insert(scope.clone(), true)),
-            PermissionOutcome::RejectAlways => drop(self.grants.network().insert(scope.clone(), false)),
-            _ => {}
-        }
-        let answer = refusal.map_or(Ok(()), Err);
-        if let Some(running) = self.lock().running.as_mut().filter(|running| running.call == call) {
-            running.answers.insert(scope, answer.clone());
-        }
-        answer
+        Ok((request.id, answer, outcome))
     }
 
     /// Puts the question to the user and records it with its answer.
@@ -286,10 +318,15 @@ impl Judge {
 impl ConnectionJudge for Judge {
     async fn judge(&self, destination: &Destination) -> Result<(), String> {
         match self.decide(destination) {
-            NetworkDecision::Allow { .. } => Ok(()),
-            NetworkDecision::Deny { reason } => Err(reason),
-            NetworkDecision::Ask { .. } => self.ask(destination).await,
+            NetworkDecision::Allow { .. } => {}
+            NetworkDecision::Deny { reason } => return Err(reason),
+            NetworkDecision::Ask { .. } => self.ask(destination).await?,
         }
+        self.ask_for_more(destination).await
+    }
+
+    fn is_for_reading(&self, destination: &Destination) -> bool {
+        NetworkScope::group_of(destination).is_some()
     }
 
     fn expectation(&self, name: &str) -> Expectation {
@@ -303,9 +340,11 @@ impl ConnectionJudge for Judge {
 
     fn connected(&self, destination: &Destination) -> Arc<Traffic> {
         let mut now = self.lock();
+        let group = NetworkScope::group_of(destination).map(|group| now.group(group));
+        let new = || Arc::new(group.map_or_else(Traffic::default, Traffic::of_group));
         match used(&mut now, destination) {
-            Some(used) => used.traffic.get_or_insert_default().clone(),
-            None => Arc::default(),
+            Some(used) => used.traffic.get_or_insert_with(new).clone(),
+            None => new(),
         }
     }
 
@@ -384,6 +423,33 @@ fn request(running: &Running, destination: &Destination, scope: &NetworkScope) -
     }
 }
 
+/// Returns the question whether more may be sent to the hosts of a group.
+fn more_request(
+    running: &Running,
+    destination: &Destination,
+    group: &'static Group,
+    traffic: &GroupTraffic,
+) -> PermissionRequest {
+    let name = group.name;
+    let (sent, received) = (traffic.sent.load(Ordering::Relaxed), traffic.received.load(Ordering::Relaxed));
+    let facts = format!(
+        "Commands of this session sent {} to the hosts of the group {name} and received {}: more than downloads send",
+        amount(sent),
+        amount(received)
+    );
+    let line = crate::one_line(&running.line);
+    let asked = request(running, destination, &NetworkScope::Group(group));
+    PermissionRequest {
+        description: Description { title: format!("Send more to the group {name}"), ..asked.description },
+        question: format!("{facts}. Let `{line}` send more to {destination}?"),
+        brief: format!("{facts}. Let it send more to {destination}?"),
+        grant_label: format!("sending to the group {name} in this session"),
+        // A rule allows downloads.
+        remedy: Remedy::default(),
+        ..asked
+    }
+}
+
 /// Describes what was used of the network; empty if nothing was.
 fn told(all: &BTreeMap<String, Used>) -> String {
     let parts = all.iter().flat_map(|(name, used)| {
@@ -419,7 +485,9 @@ mod tests {
 
     #[test]
     fn facts_name_each_host_once() {
-        let traffic = Traffic { sent: 1_234.into(), received: 3_100_000.into() };
+        let traffic = Traffic::default();
+        traffic.add_sent(1_234);
+        traffic.add_received(3_100_000);
         let mut all = BTreeMap::new();
         all.insert("a.org".to_owned(), Used { traffic: Some(Arc::new(traffic)), ..Used::default() });
         let no = Used { refused: Some("the user said no".to_owned()), ..Used::default() };

@@ -299,7 +299,7 @@ const LEAVE: &str =
     "If that is why it failed, call bash again with outside_sandbox set and a reason; the user is asked.";
 
 /// Whether a failure looks like an effect of the sandbox. What an `online` sandbox refuses of the
-/// network is told by itself.
+/// network is reported by itself.
 fn sandbox_may_be_why(said: &str, online: bool) -> bool {
     const SIGNS: [&str; 6] = [
         "Permission denied",

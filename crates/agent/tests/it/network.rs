@@ -7,7 +7,6 @@ use agent::{
 };
 use serde_json::json;
 use std::any::Any;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use system::{AbsPath, FakeSystem, Network, SandboxSupport, fake::Script};
 
@@ -68,6 +67,11 @@ async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> St
                     judge.looked_up(name);
                     continue;
                 }
+                if let Some(host) = word.strip_prefix("upload:") {
+                    let traffic = judge.connected(&Destination::host(host, 443).unwrap());
+                    (0..300).take_while(|_| !traffic.is_exhausted()).for_each(|_| traffic.add_sent(1_000));
+                    continue;
+                }
                 let line = connect(judge.as_ref(), word).await;
                 log.lock().unwrap().push(line);
             }
@@ -100,7 +104,7 @@ async fn connect(judge: &dyn ConnectionJudge, host: &str) -> String {
     };
     match judge.judge(&destination).await {
         Ok(()) => {
-            judge.connected(&destination).received.fetch_add(1_500, Ordering::Relaxed);
+            judge.connected(&destination).add_received(1_500);
             format!("{host} ok")
         }
         Err(reason) => {
@@ -236,4 +240,28 @@ async fn a_host_at_a_closed_port_is_told() {
     let notes = stage.notes();
     let told = "db.corp was looked up, and no connection to it arrived: only the ports 22, 80, 443";
     assert!(notes[0].contains(told) && notes[0].ends_with("network(host:db.corp:5432)"), "{notes:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn uploads_to_a_group_are_asked_about() {
+    let line = "connect pypi.org upload:pypi.org pypi.org upload:pypi.org files.pythonhosted.org";
+    let other = "connect a.org upload:a.org a.org npmjs.org";
+    let allow = Some(PermissionOutcome::AllowOnce);
+    let refuse = Some(PermissionOutcome::RejectOnce);
+    let stage = stage(&[line, other], vec![allow, refuse, allow, allow, allow]).await;
+    assert_eq!(
+        stage.run().await,
+        [
+            "pypi.org ok",
+            "pypi.org the user said no",
+            "files.pythonhosted.org ok",
+            "a.org ok",
+            "a.org ok",
+            "npmjs.org ok"
+        ]
+    );
+    let questions = stage.questions();
+    assert_eq!(questions.len(), 5, "{questions:?}");
+    let asked = "Commands of this session sent 263.0 kB to the hosts of the group pypi and received 1.5 kB: more than downloads send.";
+    assert!(questions[1].starts_with(asked), "{}", questions[1]);
 }

@@ -32,6 +32,7 @@ async fn a_request_for_another_host_is_refused() {
         ("curl -sSf --request-target http://evil.test/ http://ok.test/", "names another host"),
         ("curl -sSf -p -x http://ok.test:80 http://evil.test/", "asks for a tunnel"),
         ("curl -sSf -H 'Upgrade: x' -H 'Connection: upgrade' http://ok.test/", "another protocol"),
+        ("curl -sSf -d data http://group.ok.test/", "only GET and HEAD"),
         ("curl -sSf http://other.test/", "the test says no"),
     ] {
         let output = stage.run(line).await.expect_err(line);
@@ -152,6 +153,10 @@ async fn this_machine_reaches_servers_of_commands() {
                 stream.read_to_string(&mut answer).await.unwrap();
                 assert!(answer.ends_with("inside\n"), "{answer}");
             }
+            // Only root can try it as another user.
+            let other = "setpriv --reuid=65534 --regid=65534 --clear-groups curl -sS -m 5";
+            let refused = stage.outside(&format!("{other} http://{}/file", addresses[0])).await;
+            assert!(refused.is_err(), "another user of the machine is refused");
             stage.write("stop");
         });
         assert!(output.is_ok(), "{output:?}");

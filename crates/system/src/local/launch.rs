@@ -172,8 +172,8 @@ impl LocalSystem {
         }
     }
 
-    /// Reads which versions of the folders that commands may change in a copy the repository has, once
-    /// for each folder. Where that fails, no change of a folder is carried over.
+    /// Reads which versions of the folders that commands may change in a copy the repository has,
+    /// once for each folder. Where that fails, no change of a folder is carried over.
     async fn learn_versions(&self, sandbox: &Sandbox, support: SandboxSupport) {
         if !support.namespaces || sandbox.level != SandboxLevel::WorkspaceWrite {
             return;
@@ -302,7 +302,8 @@ fn complete_sandbox(
     Ok((values.collect(), Before { index, git }))
 }
 
-/// Lets commands change folders that editors obey in a copy, where nothing else in them is protected.
+/// Lets commands change folders that editors obey in a copy, where nothing else in them is
+/// protected.
 fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), SystemError> {
     let protected = &mut sandbox.protected;
     let Some(copies) = sandbox.view.copies.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)

@@ -4,6 +4,7 @@
 use crate::room::{holds, stage};
 use crate::sandbox::Stage;
 use std::fs;
+use system::{Command, System};
 use tempfile::TempDir;
 
 /// The user's commands, in the project: three branches with different versions of two folders.
@@ -26,15 +27,16 @@ async fn project() -> Option<(Stage, TempDir)> {
     stage.sandbox.protected.guarded.extend(folders.clone());
     stage.sandbox.protected.reserved.extend(folders.clone());
     stage.sandbox.protected.copied.extend(folders);
-    outside(&stage, REPOSITORY).then_some(())?;
+    outside(&stage, REPOSITORY).await.then_some(())?;
     holds(&stage).await.then_some((stage, own))
 }
 
 /// Runs a script as the user, and returns whether it succeeded.
-fn outside(stage: &Stage, script: &str) -> bool {
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-ec", script]).current_dir(stage.project.as_std()).env("HOME", stage.home.as_str());
-    shell.status().unwrap().success()
+async fn outside(stage: &Stage, script: &str) -> bool {
+    let mut command = Command::shell(format!("set -e\n{script}"), stage.project.clone(), 1 << 16);
+    command.env.push(("HOME".to_owned(), stage.home.to_string()));
+    let mut process = stage.local.spawn(command).await.unwrap();
+    process.wait().await.unwrap().success()
 }
 
 fn read(stage: &Stage, path: &str) -> Option<String> {
@@ -54,8 +56,11 @@ async fn checkouts_reach_the_original() {
     ] {
         stage.check(&format!("git switch -q {branch} && {clean}"), true).await;
         assert_eq!(read(&stage, ".vscode/settings.json").as_deref(), settings, "{branch}");
-        assert!(outside(&stage, clean), "{branch}");
-        assert!(outside(&stage, &format!("test {branch} != main -o -x .husky/_/pre-commit")), "{branch}");
+        assert!(outside(&stage, clean).await, "{branch}");
+        assert!(
+            outside(&stage, &format!("test {branch} != main -o -x .husky/_/pre-commit")).await,
+            "{branch}"
+        );
     }
     stage
         .check("git stash list && git reset -q --hard main && git clean -qfdx -e .env -e .mcp.json -e .zed . && git switch -q main", true)
@@ -69,7 +74,7 @@ async fn a_folder_of_another_branch_appears() {
     let clean = "test -z \"$(git status --porcelain -uno)\"";
     stage.check(&format!("git switch -q zed && {clean}"), true).await;
     assert_eq!(read(&stage, ".zed/settings.json").unwrap(), "zed\n");
-    assert!(outside(&stage, clean));
+    assert!(outside(&stage, clean).await);
     stage.check(&format!("git switch -q main && {clean}"), true).await;
     stage.check("echo evil > .zed/settings.json", true).await;
     assert_eq!(read(&stage, ".zed/settings.json"), None);
@@ -103,7 +108,7 @@ async fn other_changes_stay_in_the_copy() {
             .map(|path| read(&stage, path));
         assert_eq!(now.map(Option::unwrap), ["one\n", "mine\n", "hook\n"], "{line}");
         assert!(
-            outside(&stage, "test ! -e .vscode/tasks.json -a ! -L .vscode/link -a ! -L .vscode/root"),
+            outside(&stage, "test ! -e .vscode/tasks.json -a ! -L .vscode/link -a ! -L .vscode/root").await,
             "{line}"
         );
     }
@@ -140,7 +145,7 @@ async fn a_kept_change_is_reported_once() {
 #[tokio::test]
 async fn a_folder_with_more_is_read_only() {
     let Some((stage, _own)) = project().await else { return };
-    assert!(outside(&stage, "ln -s /etc .vscode/etc; echo SECRET=1 > .husky/a.env"));
+    assert!(outside(&stage, "ln -s /etc .vscode/etc; echo SECRET=1 > .husky/a.env").await);
     stage
         .check("cat .vscode/settings.json && ! echo x > .vscode/settings.json && ! echo x > .husky/y", true)
         .await;

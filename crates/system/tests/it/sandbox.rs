@@ -289,13 +289,10 @@ async fn unix_sockets_lead_to_commands_only() {
     let hidden = SocketAddr::from_abstract_name("tiller-test").unwrap();
     let _hidden = UnixListener::bind_addr(&hidden).unwrap();
     // A program names its socket as it is seen from its own directory.
-    let mut relative = std::process::Command::new("python3")
-        .args(["-c", "import socket; s = socket.socket(socket.AF_UNIX); s.bind('./rel.sock'); s.listen(); print(flush=True); s.accept()"])
-        .current_dir(stage.project.as_std())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::io::Read::read_exact(relative.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    let bind = "import socket; s = socket.socket(socket.AF_UNIX); s.bind('./rel.sock'); s.listen(); print(flush=True); s.accept()";
+    let line = format!("exec python3 -c \"{bind}\"");
+    let mut relative = stage.local.spawn(Command::shell(line, stage.project.clone(), OUTPUT)).await.unwrap();
+    relative.next_output().await.unwrap();
     fs::hard_link(stage.home.join("outside.sock").as_std(), stage.project.join("linked.sock").as_std())
         .unwrap();
     for code in [
@@ -312,8 +309,7 @@ async fn unix_sockets_lead_to_commands_only() {
     ] {
         stage.check(&python(code), false).await;
     }
-    relative.kill().unwrap();
-    relative.wait().unwrap();
+    relative.kill().await;
 }
 
 #[tokio::test]

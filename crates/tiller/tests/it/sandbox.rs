@@ -253,15 +253,24 @@ fn s26_a_secret_is_redacted_by_value_from_commands_logs_and_exports() {
 }
 
 #[test]
-fn an_allow_list_for_the_network_means_no_network_and_is_reported() {
+fn the_decision_about_a_host_is_explained() {
     let home = Home::new();
-    home.settings("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nnetwork = 'allow-list'\n");
-    let output = home.run(&["permissions", "explain", "git fetch"]);
-    assert!(stderr(&output).contains("cannot be enforced"), "{}", stderr(&output));
-    assert!(!stdout(&output).contains(", network"), "{}", stdout(&output));
-    let report: serde_json::Value = serde_json::from_str(&stdout(&home.run(&["doctor", "--json"]))).unwrap();
-    assert_eq!(report["sandbox"]["network"], "allow-list");
-    assert_eq!(report["success"], false);
+    home.settings("[permissions]\nallow = ['network(group:npm)']\ndeny = ['network(domain:evil.org)']\n");
+    let explained = |host: &str| stdout(&home.run(&["permissions", "explain", host]));
+    for (host, says) in [
+        ("registry.npmjs.org", "allow (network(group:npm))"),
+        ("registry.npmjs.org:22", "ask; the rule network(host:registry.npmjs.org:22) would allow it"),
+        ("pypi.org", "ask; the rule network(group:pypi) would allow it"),
+        ("a.evil.org", "deny: the setting permissions.deny has 'network(domain:evil.org)'"),
+    ] {
+        let output = explained(host);
+        assert!(output.contains(says), "{host}: {output}");
+    }
+    home.settings("[sandbox]\nnetwork = 'off'\n");
+    assert!(explained("pypi.org").contains("deny: the setting sandbox.network is off"));
+    home.settings("[permissions]\nallow = ['network(group:nmp)']\n");
+    let output = home.run(&["permissions", "explain", "pypi.org"]);
+    assert!(stderr(&output).contains("did you mean \"npm\"?"), "{}", stderr(&output));
 }
 
 #[test]
@@ -278,7 +287,8 @@ fn the_sandbox_is_part_of_a_sessions_configuration() {
         permissions["description"].as_str().unwrap().to_owned()
     };
     assert!(
-        described(&Editor::default(), "workspace-write").contains("sandbox: workspace-write, no network")
+        described(&Editor::default(), "workspace-write")
+            .contains("sandbox: workspace-write, asks about hosts")
     );
     assert!(described(&Editor::default(), "off").contains("on this machine (sandbox off)"));
     assert!(

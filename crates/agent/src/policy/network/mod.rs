@@ -15,11 +15,12 @@ mod tests;
 pub use address::{AddressKind, address_kind, refused as refused_address};
 pub use options::NetworkOptions;
 pub use rule::NetworkRule;
+pub(crate) use seam::GroupTraffic;
 pub use seam::{CommandNetwork, ConnectionJudge, Expectation, Traffic};
 
 use super::host;
 use crate::PermissionMode;
-use groups::Group;
+pub(crate) use groups::Group;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::net::SocketAddr;
@@ -53,7 +54,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Creates the destination for a host name as somebody wrote it; `None` if it is no host name.
+    /// Creates the destination for a host name as it was written; `None` if it is no host name.
     pub fn host(name: &str, port: u16) -> Option<Self> {
         Some(Self::Host { name: host::name(name)?, port })
     }
@@ -167,6 +168,14 @@ impl NetworkScope {
                 None => Self::Host(name.clone(), None),
             },
             Destination::Host { name, port } => Self::Host(name.clone(), Some(*port)),
+        }
+    }
+
+    /// Returns the group of a destination.
+    pub(crate) fn group_of(destination: &Destination) -> Option<&'static Group> {
+        match Self::of(destination) {
+            Self::Group(group) => Some(group),
+            Self::Host(..) | Self::Address(_) | Self::Local(_) => None,
         }
     }
 

@@ -89,8 +89,8 @@ impl NetworkRule {
         self.port.filter(|_| self.target == Target::Local)
     }
 
-    /// Returns whether the rule names a destination, for a rule that allows. Without a port it names
-    /// the usual ports of the web.
+    /// Returns whether the rule names a destination, for a rule that allows. Without a port it
+    /// names the usual ports of the web.
     pub(super) fn allows(&self, destination: &Destination) -> bool {
         let port = destination.port();
         self.names(destination) && self.port.map_or(WEB_PORTS.contains(&port), |own| own == port)

@@ -1,12 +1,13 @@
 //! The seam to the server of the network of commands, which is outside of this crate.
 
 use super::Destination;
+use crate::limits::{NETWORK_SENT_BYTES, NETWORK_SENT_SHARE};
 use async_trait::async_trait;
 use std::any::Any;
 use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use system::AbsPath;
 
 /// The server of the network of commands.
@@ -16,7 +17,7 @@ pub trait CommandNetwork: Debug + Send + Sync {
     fn attach(&self, session: &AbsPath, judge: Arc<dyn ConnectionJudge>) -> Box<dyn Any + Send + Sync>;
 }
 
-/// Decides about the connections of one session's commands, and is told of each.
+/// Decides about the connections of one session's commands, and is notified of each.
 #[async_trait]
 pub trait ConnectionJudge: Send + Sync {
     /// Returns whether a destination may be connected to. Waits for the user's answer where one is
@@ -28,6 +29,9 @@ pub trait ConnectionJudge: Send + Sync {
 
     /// Returns what is known of a host before any connection to it, for the name server.
     fn expectation(&self, name: &str) -> Expectation;
+
+    /// Returns whether only requests that read may be sent to a destination in the clear.
+    fn is_for_reading(&self, destination: &Destination) -> bool;
 
     /// Notes that a command has got an address for a host.
     fn looked_up(&self, name: &str);
@@ -70,4 +74,50 @@ pub struct Traffic {
     pub sent: AtomicU64,
     /// From the host to commands.
     pub received: AtomicU64,
+    /// Those of all hosts of its group.
+    group: Option<Arc<GroupTraffic>>,
+}
+
+impl Traffic {
+    /// Creates the counters of a host of a group.
+    pub(crate) fn of_group(group: Arc<GroupTraffic>) -> Self {
+        Self { group: Some(group), ..Self::default() }
+    }
+
+    /// Counts bytes from commands to the host.
+    pub fn add_sent(&self, bytes: u64) {
+        self.sent.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(group) = &self.group {
+            group.sent.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts bytes from the host to commands.
+    pub fn add_received(&self, bytes: u64) {
+        self.received.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(group) = &self.group {
+            group.received.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether nothing more may be sent, until the user has agreed.
+    pub fn is_exhausted(&self) -> bool {
+        self.group.as_ref().is_some_and(|group| group.is_exhausted())
+    }
+}
+
+/// The bytes that the hosts of a group have carried in a session. Downloads send little.
+#[derive(Debug, Default)]
+pub(crate) struct GroupTraffic {
+    pub(crate) sent: AtomicU64,
+    pub(crate) received: AtomicU64,
+    /// Whether the user agreed that more is sent.
+    pub(crate) may_send_more: AtomicBool,
+}
+
+impl GroupTraffic {
+    pub(crate) fn is_exhausted(&self) -> bool {
+        let most = NETWORK_SENT_BYTES + self.received.load(Ordering::Relaxed) / NETWORK_SENT_SHARE;
+        !self.may_send_more.load(Ordering::Relaxed) && self.sent.load(Ordering::Relaxed) > most
+    }
 }

@@ -1,6 +1,6 @@
 //! The folders that editors and agents obey by themselves, as confined commands see them. Commands
-//! change a copy, so that git can check out other versions of the files. A change is carried over to
-//! the original if a reference of the repository had the same file before the session's first
+//! change a copy, so that git can check out other versions of the files. A change is carried over
+//! to the original if a reference of the repository had the same file before the session's first
 //! command; any other stays in the copy, for the session's own commands.
 
 use super::{EntryHandle, name, report, write};
@@ -60,8 +60,8 @@ impl Folders {
         self.0.entry(path.clone()).or_insert(folder);
     }
 
-    /// Brings the copy of a folder below `directory` up to date. `None` if it cannot be copied: it is
-    /// too large, or has something in it that is neither a directory nor a regular file with one
+    /// Brings the copy of a folder below `directory` up to date. `None` if it cannot be copied: it
+    /// is too large, or has something in it that is neither a directory nor a regular file with one
     /// name.
     pub(super) fn prepare(
         &mut self,

@@ -3,8 +3,8 @@
 //! more for its control messages.
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -29,7 +29,12 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
     let mut buffer = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
     let mut carrier = [IoSliceMut::new(&mut byte)];
-    rustix::io::retry_on_intr(|| recvmsg(&socket, &mut carrier, &mut buffer, RecvFlags::CMSG_CLOEXEC))?;
+    let message =
+        rustix::io::retry_on_intr(|| recvmsg(&socket, &mut carrier, &mut buffer, RecvFlags::CMSG_CLOEXEC))?;
+    if message.flags.contains(ReturnFlags::CTRUNC) {
+        // The kernel drops a descriptor for which this process has no number.
+        return Err(rustix::io::Errno::MFILE.into());
+    }
     let received = buffer.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,

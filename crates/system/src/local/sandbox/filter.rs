@@ -135,10 +135,10 @@ fn rules(sandbox: &Sandbox, in_room: bool) -> Result<Rules, Box<dyn std::error::
     let ioctls = TERMINAL_INPUT.iter().map(|call| one(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *call));
     rules.insert(libc::SYS_ioctl, ioctls.collect::<Result<_, _>>()?);
     // Unix sockets lead to programs that act on behalf of others: the session bus, the container
-    // daemon, the key agent. In a room with a network of its own they lead to commands only: abstract
-    // ones belong to the network, and those of other programs are covered. Elsewhere, connected pairs
-    // stay allowed, because they lead to no other program, but not pairs of datagram sockets, which
-    // can send to other addresses.
+    // daemon, the key agent. In a room with a network of its own they lead to commands only:
+    // abstract ones belong to the network, and those of other programs are covered. Elsewhere,
+    // connected pairs stay allowed, because they lead to no other program, but not pairs of
+    // datagram sockets, which can send to other addresses.
     let has_own_network = in_room && sandbox.network != Network::Open;
     let unix: &[i32] = if has_own_network { &[libc::AF_UNIX] } else { &[] };
     let sockets = match sandbox.network != Network::Open && !in_room {

@@ -90,9 +90,13 @@ fn is_proxy(name: &std::ffi::OsStr) -> bool {
     name.to_str().is_some_and(|name| name.to_ascii_lowercase().ends_with("_proxy"))
 }
 
-/// Variables by which npm gives up soon after a refusal, and not after minutes.
-const NPM_SETTINGS: [(&str, &str); 2] =
-    [("npm_config_fetch_retry_mintimeout", "1000"), ("npm_config_fetch_retry_maxtimeout", "4000")];
+/// Variables by which npm gives up soon after a refusal, not after minutes, and looks for no newer
+/// version of itself.
+const NPM_SETTINGS: [(&str, &str); 3] = [
+    ("npm_config_fetch_retry_mintimeout", "1000"),
+    ("npm_config_fetch_retry_maxtimeout", "4000"),
+    ("npm_config_update_notifier", "false"),
+];
 
 fn in_memory(input: &str) -> std::io::Result<Stdio> {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;

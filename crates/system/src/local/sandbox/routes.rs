@@ -16,7 +16,8 @@ const RTM_DELRULE: u16 = 33;
 const REQUEST: u16 = 1 | 4;
 const CREATE: u16 = REQUEST | 0x400;
 
-/// The routing table of local addresses. The kernel accepts no other one for the source of a packet.
+/// The routing table of local addresses. The kernel accepts no other one for the source of a
+/// packet.
 const TABLE: u8 = 255;
 const LOOPBACK: u32 = 1;
 const IFF_UP: u32 = 1;

@@ -12,7 +12,7 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// The number of connections to servers of commands at a time, for each family of addresses.
-const CONNECTIONS: usize = 32;
+const CONNECTIONS: usize = 16;
 
 /// The tables of TCP sockets. A kernel without IPv6 lacks the second one.
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];

@@ -9,10 +9,13 @@ use std::net::IpAddr;
 /// The directory for the files until they are mounted.
 const STAGING: &str = "/.names";
 
+/// Returns the text of a file in a room, given that of this machine.
+type Text = fn(&str) -> String;
+
 /// Covers the files of this machine, in the new root. One that does not exist is not needed.
 pub(super) fn cover() -> Result<(), String> {
     fs::create_dir(STAGING).map_err(problem(STAGING))?;
-    let files: [(&str, fn(&str) -> String); 3] =
+    let files: [(&str, Text); 3] =
         [("/etc/resolv.conf", resolver), ("/etc/nsswitch.conf", switch), ("/etc/hosts", hosts)];
     for (path, text) in files {
         let Ok(target) = fs::canonicalize(path) else { continue };

@@ -1,0 +1,53 @@
+//! The far end of a connection: the decision, the connection to the host, and copying.
+
+use crate::counted::Counted;
+use crate::dial::{self, Dialer};
+use crate::limits::{COPY_BYTES, IDLE_WAIT};
+use agent::{ConnectionJudge, Destination};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::io::copy_bidirectional_with_sizes;
+use tokio::net::TcpStream;
+
+/// A connection that is refused: what the command receives, and what its result says.
+pub(crate) struct Refused {
+    pub(crate) reason: String,
+    /// The bytes by which the command learns of it.
+    pub(crate) answer: Vec<u8>,
+}
+
+/// Waits for the decision about a destination and connects to it.
+pub(crate) async fn connected(
+    dialer: &dyn Dialer,
+    judge: &Arc<dyn ConnectionJudge>,
+    destination: &Destination,
+) -> Result<Counted, String> {
+    judge.judge(destination).await?;
+    let stream = dial::dial(dialer, judge.as_ref(), destination).await?;
+    stream.set_nodelay(true).ok();
+    Ok(Counted::new(stream, judge.connected(destination)))
+}
+
+/// Copies in both directions until both ends are done or nothing moves for [`IDLE_WAIT`].
+pub(crate) async fn copy(stream: &mut TcpStream, mut host: Counted) {
+    let count = host.count();
+    tokio::select! {
+        _ = copy_bidirectional_with_sizes(stream, &mut host, COPY_BYTES, COPY_BYTES) => {}
+        () = idle(&count) => {}
+    }
+}
+
+/// Returns when a count has not changed for [`IDLE_WAIT`].
+pub(crate) async fn idle(count: &AtomicU64) {
+    let mut ticks = tokio::time::interval(IDLE_WAIT);
+    ticks.tick().await;
+    let mut before = None;
+    loop {
+        let now = count.load(Ordering::Relaxed);
+        if before == Some(now) {
+            return;
+        }
+        before = Some(now);
+        ticks.tick().await;
+    }
+}
