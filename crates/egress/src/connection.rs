@@ -111,7 +111,7 @@ impl Room {
     /// Returns the invented address of a host. A host that a rule allows is looked up outside, so
     /// that one that does not exist has no address. The name of any other host stays here.
     async fn address(&self, name: &str) -> Answer {
-        if name == "localhost" || name.ends_with(".localhost") {
+        if name == "localhost" || name.ends_with(".localhost") || is_own_name(name) {
             return Answer::Address(Ipv4Addr::LOCALHOST);
         }
         let Some(destination) = Destination::host(name, HTTPS) else { return Answer::NoName };
@@ -221,6 +221,11 @@ impl Room {
         }
         Ok(())
     }
+}
+
+/// Returns whether a name is that of this machine. A program that asks for it means itself.
+fn is_own_name(name: &str) -> bool {
+    rustix::system::uname().nodename().to_str().is_ok_and(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// Reads the beginning of a TLS connection and compares its server name with the destination.

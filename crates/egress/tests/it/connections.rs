@@ -125,13 +125,13 @@ async fn commands_get_no_proxy() {
 #[tokio::test]
 async fn commands_reach_a_service_of_this_machine() {
     let Some(stage) = Stage::new(None).await else { return };
-    for address in ["127.0.0.1", "[::1]", "localhost"] {
+    for address in ["127.0.0.1", "[::1]", "localhost", "$(uname -n)"] {
         let answer = stage.run(&format!("curl -sS http://{address}:5432/")).await;
         assert_eq!(answer, Ok("hello".to_owned()), "{address}");
     }
     stage.run("curl -sS http://ok.test:5432/").await.unwrap_err();
     stage.run("curl -sS http://127.0.0.1:22/").await.unwrap_err();
-    assert_eq!(stage.arrived().len(), 3);
+    assert_eq!(stage.arrived().len(), 4);
 }
 
 #[tokio::test]

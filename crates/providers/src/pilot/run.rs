@@ -108,12 +108,36 @@ impl Run {
     }
 }
 
-/// Splits a result into the output and the exit code, which is in the last line.
+/// Splits a result into the output and the exit code, which is in a line behind it. Notes may
+/// follow.
 fn exit_code(text: &str) -> (&str, Option<i32>) {
     let text = text.trim_end();
-    let (output, last) = text.rsplit_once('\n').unwrap_or(("", text));
-    match last.strip_prefix("Exit code: ").and_then(|code| code.trim().parse().ok()) {
-        Some(code) => (output.trim_end(), Some(code)),
+    let found = text.rmatch_indices("Exit code: ").find(|(at, _)| *at == 0 || text[..*at].ends_with('\n'));
+    let code = found.and_then(|(at, word)| {
+        let line = text[at + word.len()..].lines().next()?;
+        Some((at, line.trim().parse().ok()?))
+    });
+    match code {
+        Some((at, code)) => (text[..at].trim_end(), Some(code)),
         None => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_code_is_found_before_notes() {
+        for (text, expected) in [
+            ("a\nExit code: 0", ("a", Some(0))),
+            ("a\nExit code: 7\n(network: a.org was refused.)\n", ("a", Some(7))),
+            ("Exit code: 1", ("", Some(1))),
+            ("Exit code: 1\nExit code: 2", ("Exit code: 1", Some(2))),
+            ("no Exit code: 1", ("no Exit code: 1", None)),
+            ("Exit code: x", ("Exit code: x", None)),
+        ] {
+            assert_eq!(exit_code(text), expected, "{text}");
+        }
     }
 }

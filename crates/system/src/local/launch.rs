@@ -332,18 +332,20 @@ struct Before {
 /// of the index. A relative path is left out: the directory of its program is not known.
 fn unix_sockets() -> Vec<AbsPath> {
     const TABLE: &str = "/proc/net/unix";
-    /// Directories that a room does not have, or of which it has another.
-    const ABSENT: [&str; 2] = ["/run", "/proc"];
+    /// Directories that a room does not have, or of which it has another. Most sockets are there.
+    const ABSENT: [&str; 5] = ["/run", "/var/run", "/tmp", "/proc", "/dev"];
     let table = fs::read(TABLE).unwrap_or_default();
     let table = String::from_utf8_lossy(&table);
     // The path is the last column.
     let paths = table.lines().filter_map(|line| AbsPath::new(&line[line.find(" /")? + 1..]).ok());
+    let is_visible = |path: &AbsPath| ABSENT.iter().all(|directory| !path.as_std().starts_with(directory));
+    let paths = paths.filter(is_visible);
     // Its directory may be a link; a command finds the directory behind it in its view.
     let real = paths.collect::<HashSet<_>>().into_iter().filter_map(|path| {
         let directory = fs::canonicalize(path.parent()?.as_std()).ok()?;
         AbsPath::from_os(&directory.join(path.file_name()?)).ok()
     });
-    real.filter(|path| ABSENT.iter().all(|directory| !path.as_std().starts_with(directory))).collect()
+    real.filter(is_visible).collect()
 }
 
 fn too_many(_: TooMany) -> SystemError {
