@@ -43,6 +43,10 @@ impl NetworkRule {
         if let Ok(address) = word.parse::<SocketAddr>() {
             return Ok(Self::of_address(address));
         }
+        if let Some((_, rest)) = word.split_once("://") {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            return Err(format!("takes a host and no URL: {host}"));
+        }
         if let Some(port) = word.strip_prefix("localhost:") {
             return checked_port(port).map(Self::of_local);
         }

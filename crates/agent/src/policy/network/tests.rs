@@ -76,6 +76,7 @@ fn a_word_names_a_group_a_host_or_an_address() {
         assert_eq!((parsed.to_string().as_str(), parsed.word().as_str()), (rule, word));
     }
     assert!(NetworkRule::of_word("crate").unwrap_err().contains("did you mean \"crates\"?"));
+    assert_eq!(NetworkRule::of_word("https://a.org/x?y").unwrap_err(), "takes a host and no URL: a.org");
 }
 
 #[test]
