@@ -178,7 +178,10 @@ impl Room {
         let refused = |reason: String| Refused { reason, answer: hello::ALERT.to_vec() };
         let mut first = Vec::with_capacity(COPY_BYTES);
         read_hello(stream, &mut first, destination).await.map_err(refused)?;
-        let mut host = connected(self.dialer.as_ref(), judge, destination).await.map_err(refused)?;
+        let mut host = tokio::select! {
+            host = connected(self.dialer.as_ref(), judge, destination) => host.map_err(refused)?,
+            () = ended(stream) => return Ok(()),
+        };
         let traffic = host.traffic();
         if host.write_all(&first).await.is_ok() {
             copy(stream, host).await;
@@ -195,7 +198,10 @@ impl Room {
         destination: &Destination,
     ) -> Result<(), Refused> {
         let refused = |reason: String| Refused { reason, answer: Vec::new() };
-        let mut host = connected(self.dialer.as_ref(), judge, destination).await.map_err(refused)?;
+        let mut host = tokio::select! {
+            host = connected(self.dialer.as_ref(), judge, destination) => host.map_err(refused)?,
+            () = ended(stream) => return Ok(()),
+        };
         let mut first = Vec::with_capacity(COPY_BYTES);
         let mut from_host = vec![0; COPY_BYTES];
         loop {
@@ -220,6 +226,13 @@ impl Room {
             copy(stream, host).await;
         }
         Ok(())
+    }
+}
+
+/// Returns when the command has closed a connection; never if it has sent something that waits.
+async fn ended(stream: &TcpStream) {
+    if let Ok(1..) = stream.peek(&mut [0]).await {
+        std::future::pending().await
     }
 }
 

@@ -52,7 +52,7 @@ impl SessionNetwork {
             asking: tokio::sync::Mutex::default(),
             now: Mutex::default(),
         });
-        let attached = server.attach(temp, Arc::clone(&judge) as _);
+        let attached = server.attach(temp, Arc::new(Connections(Arc::clone(&judge))));
         Self { judge, _attached: attached }
     }
 
@@ -116,6 +116,9 @@ impl Drop for RunningCommand {
 
 /// The rule of an answer that did not come in time.
 const TIMEOUT: &str = "timeout";
+
+/// The rule of an answer for which no connection waits any more.
+const GONE: &str = "the command has closed the connection";
 
 struct Judge {
     log: SessionLog,
@@ -219,21 +222,26 @@ impl Judge {
     }
 
     /// Asks the user about a destination, once it is this connection's turn.
-    async fn ask(&self, destination: &Destination) -> Result<(), String> {
-        let _turn = self.asking.lock().await;
+    async fn ask(&self, destination: &Destination, gone: &CancellationToken) -> Result<(), String> {
+        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
+            return Err(GONE.to_owned());
+        };
         // The answer to an earlier question may cover this one.
         let scope = match self.decide(destination) {
             NetworkDecision::Allow { .. } => return Ok(()),
             NetworkDecision::Deny { reason } => return Err(reason),
             NetworkDecision::Ask { scope, .. } => scope,
         };
-        let (call, answer, outcome) = self.answer(|running| request(running, destination, &scope)).await?;
+        let (call, answer, outcome) =
+            self.answer(gone, |running| request(running, destination, &scope)).await?;
         match outcome {
             PermissionOutcome::AllowAlways => drop(self.grants.network().insert(scope.clone(), true)),
             PermissionOutcome::RejectAlways => drop(self.grants.network().insert(scope.clone(), false)),
             _ => {}
         }
-        if let Some(running) = self.lock().running.as_mut().filter(|running| running.call == call) {
+        let mut now = self.lock();
+        let running = now.running.as_mut().filter(|running| running.call == call && !gone.is_cancelled());
+        if let Some(running) = running {
             running.answers.insert(scope, answer.clone());
         }
         answer
@@ -241,15 +249,17 @@ impl Judge {
 
     /// Asks the user whether more may be sent to the hosts of a group, if they were sent more than
     /// downloads need.
-    async fn ask_for_more(&self, destination: &Destination) -> Result<(), String> {
+    async fn ask_for_more(&self, destination: &Destination, gone: &CancellationToken) -> Result<(), String> {
         let Some(group) = NetworkScope::group_of(destination) else { return Ok(()) };
         let traffic = self.lock().group(group);
-        let _turn = self.asking.lock().await;
+        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
+            return Err(GONE.to_owned());
+        };
         if !traffic.is_exhausted() {
             return Ok(());
         }
         let (_, answer, _) =
-            self.answer(|running| more_request(running, destination, group, &traffic)).await?;
+            self.answer(gone, |running| more_request(running, destination, group, &traffic)).await?;
         if answer.is_ok() {
             traffic.may_send_more.store(true, Ordering::Relaxed);
         }
@@ -260,6 +270,7 @@ impl Judge {
     /// the reason of a refusal.
     async fn answer(
         &self,
+        gone: &CancellationToken,
         question: impl FnOnce(&Running) -> PermissionRequest,
     ) -> Result<(ToolCallId, Result<(), String>, PermissionOutcome), String> {
         let (request, cancel) = {
@@ -271,7 +282,7 @@ impl Judge {
             running.questions += 1;
             (question(running), running.cancel.clone())
         };
-        let (outcome, rule) = self.outcome(&request, &cancel).await?;
+        let (outcome, rule) = self.outcome(&request, &cancel, gone).await?;
         let wait = self.settings.seen().sandbox.network.ask_wait.as_secs();
         let answer = match outcome {
             PermissionOutcome::AllowOnce | PermissionOutcome::AllowAlways => Ok(()),
@@ -294,6 +305,7 @@ impl Judge {
         &self,
         request: &PermissionRequest,
         cancel: &CancellationToken,
+        gone: &CancellationToken,
     ) -> Result<(PermissionOutcome, &'static str), String> {
         let (id, question) = (request.id.clone(), request.question.clone());
         let wait = self.settings.seen().sandbox.network.ask_wait;
@@ -305,24 +317,47 @@ impl Judge {
         let (outcome, rule) = tokio::select! {
             biased;
             () = cancel.cancelled() => (PermissionOutcome::Cancelled, "cancelled"),
+            () = gone.cancelled() => (PermissionOutcome::Cancelled, GONE),
             outcome = self.log.ask(request.clone()) => (outcome, "user"),
             () = tokio::time::sleep(wait) => (PermissionOutcome::Cancelled, TIMEOUT),
         };
+        // In a client's view the question has replaced what was shown of the call.
+        let shown = self.log.running_call(&id).map(SessionEvent::ToolCall);
         let resolved = SessionEvent::PermissionResolved { id, outcome, rule: rule.to_owned() };
-        self.log.record(vec![resolved]).await.map_err(failed)?;
+        self.log.record(std::iter::once(resolved).chain(shown).collect()).await.map_err(failed)?;
         Ok((outcome, rule))
     }
 }
 
+/// The judge of a session, as the server of the network sees it.
+struct Connections(Arc<Judge>);
+
+impl std::ops::Deref for Connections {
+    type Target = Judge;
+
+    fn deref(&self) -> &Judge {
+        &self.0
+    }
+}
+
 #[async_trait]
-impl ConnectionJudge for Judge {
+impl ConnectionJudge for Connections {
     async fn judge(&self, destination: &Destination) -> Result<(), String> {
-        match self.decide(destination) {
-            NetworkDecision::Allow { .. } => {}
-            NetworkDecision::Deny { reason } => return Err(reason),
-            NetworkDecision::Ask { .. } => self.ask(destination).await?,
+        let decision = self.decide(destination);
+        if let NetworkDecision::Deny { reason } = decision {
+            return Err(reason);
         }
-        self.ask_for_more(destination).await
+        // If the connection is dropped meanwhile, the question is withdrawn, and its end recorded.
+        let gone = CancellationToken::new();
+        let _withdraw = gone.clone().drop_guard();
+        let (judge, destination) = (Arc::clone(&self.0), destination.clone());
+        let asking = tokio::spawn(async move {
+            if let NetworkDecision::Ask { .. } = decision {
+                judge.ask(&destination, &gone).await?;
+            }
+            judge.ask_for_more(&destination, &gone).await
+        });
+        asking.await.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     fn is_for_reading(&self, destination: &Destination) -> bool {

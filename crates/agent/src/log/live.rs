@@ -3,8 +3,8 @@
 //! receives it after the stored events.
 
 use crate::{
-    Colours, Compaction, CompactionStep, LiveOutput, MessageId, SessionEvent, ToolCallUpdate, ToolStatus,
-    limits::LIVE_KEPT_BYTES,
+    Colours, Compaction, CompactionStep, LiveOutput, MessageId, SessionEvent, ToolCallId, ToolCallUpdate,
+    ToolStatus, limits::LIVE_KEPT_BYTES,
 };
 use system::{AbsPath, ExitStatus};
 
@@ -82,6 +82,11 @@ impl Live {
         }
         events.extend(self.asked.iter().chain(&self.summing).cloned());
         events
+    }
+
+    /// Returns a call that runs, as it was last shown.
+    pub(crate) fn running(&self, id: &ToolCallId) -> Option<ToolCallUpdate> {
+        self.calls.iter().map(|running| &running.call).find(|call| call.id == *id).cloned()
     }
 
     fn call(&mut self, update: &ToolCallUpdate) {

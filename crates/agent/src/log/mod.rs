@@ -252,6 +252,11 @@ impl SessionLog {
         self.send(&mut self.notified.lock(), &event);
     }
 
+    /// Returns a call that runs, as it was last shown.
+    pub(crate) fn running_call(&self, id: &crate::ToolCallId) -> Option<crate::ToolCallUpdate> {
+        self.notified.lock().live.running(id)
+    }
+
     fn send(&self, state: &mut State, event: &SessionEvent) {
         let shown = self.cleaner.event(event.clone());
         state.live.note(&shown);

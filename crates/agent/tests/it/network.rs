@@ -4,10 +4,12 @@ use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, LanguageModel, NetworkOptions,
     PermissionOutcome, Runtime, RuntimeOptions, SandboxOptions, SessionEvent, SessionHandle, Surface,
+    ToolStatus,
 };
 use serde_json::json;
 use std::any::Any;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use system::{AbsPath, FakeSystem, Network, SandboxSupport, fake::Script};
 
 /// A server of the network that keeps the judge of the last session.
@@ -70,6 +72,12 @@ async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> St
                 if let Some(host) = word.strip_prefix("upload:") {
                     let traffic = judge.connected(&Destination::host(host, 443).unwrap());
                     (0..300).take_while(|_| !traffic.is_exhausted()).for_each(|_| traffic.add_sent(1_000));
+                    continue;
+                }
+                if let Some(host) = word.strip_prefix("gone:") {
+                    let waits = connect(judge.as_ref(), host);
+                    assert!(tokio::time::timeout(Duration::from_secs(5), waits).await.is_err());
+                    log.lock().unwrap().push(word.to_owned());
                     continue;
                 }
                 let line = connect(judge.as_ref(), word).await;
@@ -264,4 +272,28 @@ async fn uploads_to_a_group_are_asked_about() {
     assert_eq!(questions.len(), 5, "{questions:?}");
     let asked = "Commands of this session sent 263.0 kB to the hosts of the group pypi and received 1.5 kB: more than downloads send.";
     assert!(questions[1].starts_with(asked), "{}", questions[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_call_is_shown_again_after_the_answer() {
+    let stage = stage(&["connect a.org"], vec![Some(PermissionOutcome::AllowOnce)]).await;
+    stage.run().await;
+    let events = stage.client.events();
+    let answered = events.iter().rposition(|event| matches!(event, SessionEvent::PermissionResolved { .. }));
+    let SessionEvent::ToolCall(update) = &events[answered.unwrap() + 1] else { panic!("{events:?}") };
+    assert_eq!(update.status, Some(ToolStatus::InProgress));
+    assert_eq!(update.display.title.as_deref(), Some("Run connect a.org"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_ends_with_its_connection() {
+    let stage = stage(&["connect gone:a.org a.org"], vec![None, Some(PermissionOutcome::AllowOnce)]).await;
+    assert_eq!(stage.run().await, ["gone:a.org", "a.org ok"]);
+    assert_eq!(stage.questions().len(), 2);
+    let events = stage.client.events();
+    let resolved = events.iter().filter_map(|event| match event {
+        SessionEvent::PermissionResolved { rule, .. } => Some(rule.as_str()),
+        _ => None,
+    });
+    assert_eq!(resolved.collect::<Vec<_>>(), ["Guardian", "the command has closed the connection", "user"]);
 }
