@@ -56,6 +56,7 @@ impl Network {
     }
 
     /// Returns the network with a name.
+    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn of(id: &str) -> Option<Self> {
         [Self::Off, Self::Session, Self::Open].into_iter().find(|network| network.id() == id)
     }
