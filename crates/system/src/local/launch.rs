@@ -175,19 +175,22 @@ impl LocalSystem {
     /// Reads which versions of the folders that commands may change in a copy the repository has,
     /// once for each folder. Where that fails, no change of a folder is carried over.
     async fn learn_versions(&self, sandbox: &Sandbox, support: SandboxSupport) {
-        if !support.namespaces || sandbox.level != SandboxLevel::WorkspaceWrite {
+        let Some(copies) = sandbox.view.copies.as_ref().filter(|_| support.namespaces) else { return };
+        if sandbox.level != SandboxLevel::WorkspaceWrite {
             return;
         }
-        let copied = &sandbox.protected.copied;
-        let new: Vec<_> = copied.iter().filter(|path| !self.controls.knows(path)).collect();
         let mut by_root = HashMap::<AbsPath, Vec<&AbsPath>>::new();
-        for path in new {
+        for path in &sandbox.protected.copied {
             by_root.entry(path.parent().unwrap_or_else(|| path.clone())).or_default().push(path);
         }
         for (root, folders) in by_root {
+            if self.controls.knows(&root, copies) {
+                continue;
+            }
             let mut above = root.as_std().ancestors();
             if !above.any(|directory| directory.join(".git").exists()) {
-                folders.into_iter().for_each(|path| self.controls.learn(path, Vec::new()));
+                let none = folders.into_iter().map(|path| (path.clone(), Vec::new()));
+                self.controls.learn(&root, copies, none);
                 continue;
             }
             let names = folders.iter().filter_map(|path| path.file_name()).map(str::to_owned);
@@ -195,7 +198,7 @@ impl LocalSystem {
             let command = Command {
                 program: "sh".to_owned(),
                 args: arguments.collect(),
-                cwd: root,
+                cwd: root.clone(),
                 env: controls::SCRIPT_VARIABLES
                     .map(|(name, value)| (name.to_owned(), value.to_owned()))
                     .to_vec(),
@@ -210,10 +213,11 @@ impl LocalSystem {
             };
             let output = tokio::time::timeout(VERSIONS_WAIT, self.output_of(command)).await;
             let mut versions = controls::versions(&output.unwrap_or_default());
-            for path in folders {
+            let folders = folders.into_iter().map(|path| {
                 let name = path.file_name().unwrap_or_default();
-                self.controls.learn(path, versions.remove(name).unwrap_or_default());
-            }
+                (path.clone(), versions.remove(name).unwrap_or_default())
+            });
+            self.controls.learn(&root, copies, folders);
         }
     }
 

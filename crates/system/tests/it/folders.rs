@@ -4,7 +4,7 @@
 use crate::room::{holds, stage};
 use crate::sandbox::Stage;
 use std::fs;
-use system::{Command, System};
+use system::{AbsPath, Command, System};
 use tempfile::TempDir;
 
 /// The user's commands, in the project: three branches with different versions of two folders.
@@ -140,6 +140,19 @@ async fn a_kept_change_is_reported_once() {
     let (output, _) = stage.run("cat .vscode/settings.json .vscode/more.json").await.unwrap();
     assert_eq!(output, "user\nmore\n");
     assert_eq!(read(&stage, ".vscode/settings.json").unwrap(), "user\n");
+}
+
+#[tokio::test]
+async fn each_session_has_its_own_copy() {
+    let Some((mut stage, own)) = project().await else { return };
+    stage.check("echo mine > .vscode/settings.json", true).await;
+    let first = stage.sandbox.view.clone();
+    let top = AbsPath::from_os(own.path()).unwrap();
+    stage.sandbox.view.copies = Some(top.join("other/copies"));
+    stage.check("grep one .vscode/settings.json && echo other > .vscode/settings.json", true).await;
+    stage.sandbox.view = first;
+    stage.check("grep mine .vscode/settings.json", true).await;
+    assert_eq!(read(&stage, ".vscode/settings.json").unwrap(), "one\n");
 }
 
 #[tokio::test]

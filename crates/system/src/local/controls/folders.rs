@@ -23,41 +23,62 @@ pub(in crate::local) struct Version {
 /// The files of a folder, by their paths in it.
 pub(in crate::local) type Tree = BTreeMap<String, Version>;
 
-/// The folders that commands change in a copy.
+/// The folders that commands change in a copy, by their copies: each session has one of its own.
 #[derive(Debug, Default)]
-pub(super) struct Folders(HashMap<AbsPath, Folder>);
+pub(super) struct Folders {
+    folders: HashMap<AbsPath, Folder>,
+    /// The directories of which the versions of all folders are known, with those for the copies.
+    learned: HashSet<(AbsPath, AbsPath)>,
+}
 
-/// A folder and its copy.
+/// A folder.
 #[derive(Debug)]
 struct Folder {
-    copy: AbsPath,
+    path: AbsPath,
     /// The folder in the versions of the repository that were there before the first command.
     versions: Vec<Tree>,
     /// The original as of the last comparison.
     base: Tree,
+    /// Whether the copy has been made.
+    is_copied: bool,
     /// Whether the original was created, empty, as a place for the copy.
     is_placed: bool,
 }
 
 impl Drop for Folders {
     fn drop(&mut self) {
-        for (path, _) in self.0.iter().filter(|(_, folder)| folder.is_placed) {
+        for folder in self.folders.values().filter(|folder| folder.is_placed) {
             // If something is in it, it stays.
-            fs::remove_dir(path.as_std()).ok();
+            fs::remove_dir(folder.path.as_std()).ok();
         }
     }
 }
 
 impl Folders {
-    /// Returns whether the versions of a folder are known.
-    pub(super) fn knows(&self, path: &AbsPath) -> bool {
-        self.0.contains_key(path)
+    /// Returns whether the versions of the folders in `root` are known, for copies below `directory`.
+    pub(super) fn knows(&self, root: &AbsPath, directory: &AbsPath) -> bool {
+        self.learned.contains(&(root.clone(), directory.clone()))
     }
 
-    /// Notes the versions of a folder.
-    pub(super) fn learn(&mut self, path: &AbsPath, versions: Vec<Tree>) {
-        let folder = Folder { copy: path.clone(), versions, base: Tree::new(), is_placed: false };
-        self.0.entry(path.clone()).or_insert(folder);
+    /// Notes the versions of the folders in `root`, for copies below `directory`.
+    pub(super) fn learn(
+        &mut self,
+        root: &AbsPath,
+        directory: &AbsPath,
+        folders: impl IntoIterator<Item = (AbsPath, Vec<Tree>)>,
+    ) {
+        self.learned.insert((root.clone(), directory.clone()));
+        let exists = |path: &AbsPath| fs::symlink_metadata(path.as_std()).is_ok();
+        for (path, versions) in folders.into_iter().filter(|(path, trees)| !trees.is_empty() || exists(path))
+        {
+            self.folders.entry(directory.join(name(&path))).or_insert(Folder {
+                path,
+                versions,
+                base: Tree::new(),
+                is_copied: false,
+                is_placed: false,
+            });
+        }
     }
 
     /// Brings the copy of a folder below `directory` up to date. `None` if it cannot be copied: it
@@ -69,7 +90,8 @@ impl Folders {
         directory: &AbsPath,
         reported: &mut HashSet<String>,
     ) -> Result<Option<(LinkedFile, Vec<String>)>, SystemError> {
-        let Some(folder) = self.0.get_mut(path) else { return Ok(None) };
+        let copy = directory.join(name(path));
+        let Some(folder) = self.folders.get_mut(&copy) else { return Ok(None) };
         let is_missing = fs::symlink_metadata(path.as_std()).is_err();
         if is_missing && folder.versions.iter().any(|tree| !tree.is_empty()) {
             // A copy needs a place, should a command check out a version that has the folder. Git
@@ -77,28 +99,26 @@ impl Folders {
             folder.is_placed = fs::create_dir(path.as_std()).is_ok();
         }
         let Some(original) = tree(path) else { return Ok(None) };
-        let copy = directory.join(name(path));
-        let lines = match folder.copy == copy && copy.as_std().is_dir() {
-            true => folder.take_over(path, original, reported)?,
+        let lines = match folder.is_copied && copy.as_std().is_dir() {
+            true => folder.take_over(&copy, original, reported)?,
             false => {
                 fs::remove_dir_all(copy.as_std()).ok();
-                folder.copy = copy;
-                super::super::private_directory::create(&folder.copy)
-                    .map_err(|source| SystemError::from_io("make", &folder.copy, source))?;
+                super::super::private_directory::create(&copy)
+                    .map_err(|source| SystemError::from_io("make", &copy, source))?;
                 for file in original.keys() {
-                    copied(&path.join(file), &folder.copy.join(file))?;
+                    copied(&path.join(file), &copy.join(file))?;
                 }
-                folder.base = original;
+                (folder.base, folder.is_copied) = (original, true);
                 Vec::new()
             }
         };
-        Ok(Some((LinkedFile { path: path.clone(), copy: folder.copy.clone() }, lines)))
+        Ok(Some((LinkedFile { path: path.clone(), copy }, lines)))
     }
 
-    /// Carries over what commands changed in the copy of a folder.
-    pub(super) fn carry(&mut self, path: &AbsPath, reported: &mut HashSet<String>) -> Vec<String> {
-        let Some(folder) = self.0.get_mut(path) else { return Vec::new() };
-        folder.carry(path, reported)
+    /// Carries over what commands changed in a copy.
+    pub(super) fn carry(&mut self, copy: &AbsPath, reported: &mut HashSet<String>) -> Vec<String> {
+        let Some(folder) = self.folders.get_mut(copy) else { return Vec::new() };
+        folder.carry(copy, reported)
     }
 }
 
@@ -106,12 +126,12 @@ impl Folder {
     /// Takes over what others changed in the original.
     fn take_over(
         &mut self,
-        path: &AbsPath,
+        at: &AbsPath,
         original: Tree,
         reported: &mut HashSet<String>,
     ) -> Result<Vec<String>, SystemError> {
-        let mut lines = Vec::new();
-        let copy = tree(&self.copy).unwrap_or_default();
+        let (path, mut lines) = (self.path.clone(), Vec::new());
+        let copy = tree(at).unwrap_or_default();
         for file in changes(&self.base, &original) {
             if copy.get(&file) != self.base.get(&file) && copy.get(&file) != original.get(&file) {
                 let why =
@@ -119,18 +139,18 @@ impl Folder {
                 lines.extend(report(&path.join(&file), why, reported));
             }
             match original.contains_key(&file) {
-                true => copied(&path.join(&file), &self.copy.join(&file))?,
-                false => removed(&self.copy, &file),
+                true => copied(&path.join(&file), &at.join(&file))?,
+                false => removed(at, &file),
             }
         }
         self.base = original;
         Ok(lines)
     }
 
-    fn carry(&mut self, path: &AbsPath, reported: &mut HashSet<String>) -> Vec<String> {
-        let mut lines = Vec::new();
-        let Some(copy) = tree(&self.copy) else {
-            return report(path, "its copy has something in it that is not carried over", reported);
+    fn carry(&mut self, at: &AbsPath, reported: &mut HashSet<String>) -> Vec<String> {
+        let (path, mut lines) = (self.path.clone(), Vec::new());
+        let Some(copy) = tree(at) else {
+            return report(&path, "its copy has something in it that is not carried over", reported);
         };
         for file in changes(&self.base, &copy) {
             let (target, version) = (path.join(&file), copy.get(&file));
@@ -146,9 +166,9 @@ impl Folder {
                 continue;
             }
             let carried = match version {
-                Some(_) => copied(&self.copy.join(&file), &target),
+                Some(_) => copied(&at.join(&file), &target),
                 None => {
-                    removed(path, &file);
+                    removed(&path, &file);
                     Ok(())
                 }
             };
@@ -237,7 +257,7 @@ fn removed(top: &AbsPath, file: &str) {
 
 /// Prints, for each folder that is named, its versions in the references of a repository.
 pub(in crate::local) const SCRIPT: &str = r#"
-refs=$(git for-each-ref --count=1000 --sort=-creatordate --format='%(objectname)')
+refs=$(git for-each-ref --count=1000 --format='%(objectname)' refs/heads refs/remotes refs/stash refs/tags)
 for folder; do
   for ref in HEAD $refs; do echo "$ref:./$folder $folder"; done
 done |

@@ -72,18 +72,23 @@ impl Controls {
         let mut reported = self.reported();
         let mut lines: Vec<_> = files.iter().flat_map(|file| carry(file, &mut reported)).collect();
         let mut known = self.folders();
-        lines.extend(folders.iter().flat_map(|folder| known.carry(&folder.path, &mut reported)));
+        lines.extend(folders.iter().flat_map(|folder| known.carry(&folder.copy, &mut reported)));
         lines
     }
 
-    /// Returns whether the versions of a folder are known.
-    pub(super) fn knows(&self, folder: &AbsPath) -> bool {
-        self.folders().knows(folder)
+    /// Returns whether the versions of the folders in `root` are known, for copies below `directory`.
+    pub(super) fn knows(&self, root: &AbsPath, directory: &AbsPath) -> bool {
+        self.folders().knows(root, directory)
     }
 
-    /// Notes the versions of a folder.
-    pub(super) fn learn(&self, folder: &AbsPath, versions: Vec<Tree>) {
-        self.folders().learn(folder, versions);
+    /// Notes the versions of the folders in `root`, for copies below `directory`.
+    pub(super) fn learn(
+        &self,
+        root: &AbsPath,
+        directory: &AbsPath,
+        folders: impl IntoIterator<Item = (AbsPath, Vec<Tree>)>,
+    ) {
+        self.folders().learn(root, directory, folders);
     }
 
     /// Returns the folders of `paths` that commands change in a copy below `directory`, with their
