@@ -96,7 +96,7 @@ fn a_command_in_the_editors_terminal_is_confined_without_approval() {
         let (editor, result) = in_terminal(&home, joins, "make all; cat .env; exit 3");
         assert_eq!(editor.verbs(), ["terminal"], "{:?}", editor.log);
         assert_eq!(home.read("out").as_deref(), Some("made\n"));
-        assert!(result.contains("Read-only") && result.contains("Exit code: 3"), "{result}");
+        assert!(result.contains("Read-only") && result.contains("exit code 3"), "{result}");
         assert!(!result.contains("canary-of-the"), "{result}");
     }
 }
