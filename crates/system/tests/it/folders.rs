@@ -164,3 +164,21 @@ async fn a_folder_with_more_is_read_only() {
         .await;
     assert_eq!(read(&stage, ".vscode/settings.json").unwrap(), "one\n");
 }
+
+#[tokio::test]
+async fn names_that_appear_together_are_renamed() {
+    let (mut stage, _own) = stage();
+    let names = [".vscode", ".cursor", ".claude", ".codex", ".gemini", ".zed"];
+    let paths = names.map(|name| stage.project.join(name));
+    stage.sandbox.protected.guarded.extend(paths.clone());
+    stage.sandbox.protected.reserved.extend(paths);
+    if !holds(&stage).await {
+        return;
+    }
+    for _ in 0..10 {
+        stage.check(&format!("mkdir {}; sleep 0.1; rm -r .*.not-trusted*", names.join(" ")), true).await;
+        for name in names {
+            assert!(!stage.project.join(name).as_std().exists(), "{name}");
+        }
+    }
+}

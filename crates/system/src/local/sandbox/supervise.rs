@@ -38,10 +38,12 @@ pub(super) const FAILED: u8 = 125;
 /// `inner_arguments` are the arguments that start the inner stage.
 pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     let mut control = File::from(control);
-    let request = match LaunchRequest::read(&mut control) {
+    let mut request = match LaunchRequest::read(&mut control) {
         Ok(request) => request,
         Err(error) => return failed(&error.to_string()),
     };
+    // A name that appears is renamed, which a guard on it would prevent.
+    request.sandbox.protected.guarded.retain(|path| std::fs::symlink_metadata(path.as_std()).is_ok());
     let input = match request.command.piped.then(|| descriptor::receive(&control)).transpose() {
         Ok(input) => input,
         Err(error) => return failed(&format!("standard input was not received: {error}")),
