@@ -55,7 +55,8 @@ impl Drop for Folders {
 }
 
 impl Folders {
-    /// Returns whether the versions of the folders in `root` are known, for copies below `directory`.
+    /// Returns whether the versions of the folders in `root` are known, for copies below
+    /// `directory`.
     pub(super) fn knows(&self, root: &AbsPath, directory: &AbsPath) -> bool {
         self.learned.contains(&(root.clone(), directory.clone()))
     }

@@ -76,7 +76,8 @@ impl Controls {
         lines
     }
 
-    /// Returns whether the versions of the folders in `root` are known, for copies below `directory`.
+    /// Returns whether the versions of the folders in `root` are known, for copies below
+    /// `directory`.
     pub(super) fn knows(&self, root: &AbsPath, directory: &AbsPath) -> bool {
         self.folders().knows(root, directory)
     }
