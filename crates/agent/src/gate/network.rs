@@ -247,11 +247,19 @@ impl Judge {
         answer
     }
 
+    /// Returns the group of a destination, and its traffic, if its hosts were sent more than downloads
+    /// need.
+    fn exhausted(&self, destination: &Destination) -> Option<(&'static Group, Arc<GroupTraffic>)> {
+        let group = NetworkScope::group_of(destination)?;
+        let traffic = self.lock().group(group);
+        traffic.is_exhausted().then_some((group, traffic))
+    }
+
     /// Asks the user whether more may be sent to the hosts of a group, if they were sent more than
     /// downloads need.
     async fn ask_for_more(&self, destination: &Destination, gone: &CancellationToken) -> Result<(), String> {
-        let Some(group) = NetworkScope::group_of(destination) else { return Ok(()) };
-        let traffic = self.lock().group(group);
+        // Other connections do not wait for the turn of a question.
+        let Some((group, traffic)) = self.exhausted(destination) else { return Ok(()) };
         let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
             return Err(GONE.to_owned());
         };
@@ -344,8 +352,10 @@ impl std::ops::Deref for Connections {
 impl ConnectionJudge for Connections {
     async fn judge(&self, destination: &Destination) -> Result<(), String> {
         let decision = self.decide(destination);
-        if let NetworkDecision::Deny { reason } = decision {
-            return Err(reason);
+        match decision {
+            NetworkDecision::Deny { reason } => return Err(reason),
+            NetworkDecision::Allow { .. } if self.exhausted(destination).is_none() => return Ok(()),
+            NetworkDecision::Allow { .. } | NetworkDecision::Ask { .. } => {}
         }
         // If the connection is dropped meanwhile, the question is withdrawn, and its end recorded.
         let gone = CancellationToken::new();
