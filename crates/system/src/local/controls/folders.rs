@@ -3,7 +3,7 @@
 //! to the original if a reference of the repository had the same file before the session's first
 //! command; any other stays in the copy, for the session's own commands.
 
-use super::{EntryHandle, name, report, write};
+use super::{EntryHandle, NEW, name, report, write};
 use crate::limits::{COPIED_FOLDER_BYTES, COPIED_FOLDER_FILES};
 use crate::{AbsPath, LinkedFile, SystemError};
 use rustix::fs::{AtFlags, OFlags};
@@ -132,6 +132,9 @@ impl Folder {
         reported: &mut HashSet<String>,
     ) -> Result<Vec<String>, SystemError> {
         let (path, mut lines) = (self.path.clone(), Vec::new());
+        if original == self.base {
+            return Ok(lines);
+        }
         let copy = tree(at).unwrap_or_default();
         for file in changes(&self.base, &original) {
             if copy.get(&file) != self.base.get(&file) && copy.get(&file) != original.get(&file) {
@@ -154,7 +157,11 @@ impl Folder {
             return report(&path, "its copy has something in it that is not carried over", reported);
         };
         for file in changes(&self.base, &copy) {
-            let (target, version) = (path.join(&file), copy.get(&file));
+            let target = path.join(&file);
+            // Commands may change the file meanwhile: what is decided about is what is written.
+            let read = copy.get(&file).and_then(|_| content(&at.join(&file)));
+            let version = read.as_ref().map(Content::version);
+            let version = version.as_ref();
             let has = |version| self.versions.iter().any(|tree| tree.get(&file) == version);
             // What no reference has would be lost.
             if !has(version) || self.base.contains_key(&file) && !has(self.base.get(&file)) {
@@ -166,8 +173,8 @@ impl Folder {
                 lines.extend(report(&target, "the file was changed outside of the sandbox too", reported));
                 continue;
             }
-            let carried = match version {
-                Some(_) => copied(&at.join(&file), &target),
+            let carried = match &read {
+                Some(content) => content.write_to(&target),
                 None => {
                     removed(&path, &file);
                     Ok(())
@@ -217,29 +224,45 @@ fn tree(top: &AbsPath) -> Option<Tree> {
     Some(found)
 }
 
-/// Returns the version of a regular file with one name.
-fn version_of(path: &AbsPath) -> Option<Version> {
-    let (content, executable) = content(path)?;
-    let mut hasher = Sha1::new();
-    hasher.update(format!("blob {}\0", content.len()));
-    hasher.update(&content);
-    let id = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Some(Version { id, executable })
+/// The content of a file, and whether it is executable.
+struct Content {
+    bytes: Vec<u8>,
+    executable: bool,
 }
 
-/// Reads a regular file with one name, without following links, and whether it is executable.
-fn content(path: &AbsPath) -> Option<(Vec<u8>, bool)> {
+impl Content {
+    fn version(&self) -> Version {
+        let mut hasher = Sha1::new();
+        hasher.update(format!("blob {}\0", self.bytes.len()));
+        hasher.update(&self.bytes);
+        let id = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Version { id, executable: self.executable }
+    }
+
+    /// Replaces a file, or creates it with its directories.
+    fn write_to(&self, path: &AbsPath) -> Result<(), SystemError> {
+        write(path, &self.bytes, NEW, Some(if self.executable { 0o755 } else { 0o644 }))
+    }
+}
+
+/// Returns the version of a regular file with one name.
+fn version_of(path: &AbsPath) -> Option<Version> {
+    Some(content(path)?.version())
+}
+
+/// Reads a regular file with one name, without following links.
+fn content(path: &AbsPath) -> Option<Content> {
     let file = EntryHandle::open(path, false).ok()?.file("read", OFlags::RDONLY).ok()?;
     let metadata = file.metadata().ok()?;
     let mut bytes = Vec::new();
     file.take(COPIED_FOLDER_BYTES).read_to_end(&mut bytes).ok()?;
-    (metadata.nlink() == 1).then_some((bytes, metadata.permissions().mode() & 0o100 != 0))
+    let executable = metadata.permissions().mode() & 0o100 != 0;
+    (metadata.nlink() == 1).then_some(Content { bytes, executable })
 }
 
 /// Copies a file. Directories are made.
 fn copied(from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
-    let (bytes, executable) = content(from).ok_or_else(|| SystemError::Moved(from.clone()))?;
-    write(to, &bytes, ".new", Some(if executable { 0o755 } else { 0o644 }))
+    content(from).ok_or_else(|| SystemError::Moved(from.clone()))?.write_to(to)
 }
 
 /// Removes a file of a folder, and directories that are empty then.

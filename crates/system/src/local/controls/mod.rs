@@ -58,8 +58,8 @@ impl Controls {
             match refreshed(&file, &original) {
                 None => {}
                 Some(copy) => {
-                    write(&file.copy, copy.as_bytes(), ".new", None)?;
-                    write(&base(&file.copy), original.as_bytes(), ".new", None)?;
+                    write(&file.copy, copy.as_bytes(), NEW, None)?;
+                    write(&base(&file.copy), original.as_bytes(), NEW, None)?;
                 }
             }
             linked.push(file);
@@ -150,7 +150,7 @@ fn carry(file: &LinkedFile, reported: &mut HashSet<String>) -> Vec<String> {
     if !harmless.is_empty() {
         match apply(&file.path, &harmless) {
             Ok(()) => {
-                if let Err(error) = write(&base_path, base.with(&harmless).text().as_bytes(), ".new", None) {
+                if let Err(error) = write(&base_path, base.with(&harmless).text().as_bytes(), NEW, None) {
                     lines.extend(report(&file.path, &error.to_string(), reported));
                 }
             }
@@ -235,6 +235,9 @@ fn write(path: &AbsPath, content: &[u8], suffix: &str, mode: Option<u32>) -> Res
 
 /// The suffix of git's lock files.
 const LOCK: &str = ".lock";
+
+/// The suffix of other new files. A file of the user has another one.
+const NEW: &str = ".tiller-new";
 
 #[cfg(test)]
 mod tests {
