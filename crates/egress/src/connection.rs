@@ -1,5 +1,7 @@
 //! The sockets of one room: lookups of names, and connections from their beginning to their end.
 
+use crate::accept;
+use crate::counted::Counted;
 use crate::dial::{self, Dialer};
 use crate::dns::{self, Answer};
 use crate::hello::{self, BadHello};
@@ -56,11 +58,16 @@ impl Room {
         names_udp.set_nonblocking(true)?;
         tasks.spawn(Arc::clone(&self).names_by_udp(UdpSocket::from_std(names_udp)?));
         let names_tcp = listener(names_tcp)?;
-        tasks.spawn(accepted(names_tcp, Arc::clone(&self), |room, stream| async move {
-            drop(room.names_by_tcp(stream).await);
+        let room = Arc::clone(&self);
+        tasks.spawn(accept::each(names_tcp, move |stream, _| {
+            let room = Arc::clone(&room);
+            async move { drop(room.names_by_tcp(stream).await) }
         }));
         for socket in listeners {
-            tasks.spawn(accepted(listener(socket)?, Arc::clone(&self), Self::connection));
+            let room = Arc::clone(&self);
+            tasks.spawn(accept::each(listener(socket)?, move |stream, _| {
+                Arc::clone(&room).connection(stream)
+            }));
         }
         while tasks.join_next().await.is_some() {}
         Ok(())
@@ -169,6 +176,19 @@ impl Room {
         }
     }
 
+    /// Connects to a destination once it is decided about; `None` if the command does not wait.
+    async fn host(
+        &self,
+        stream: &TcpStream,
+        judge: &Arc<dyn ConnectionJudge>,
+        destination: &Destination,
+    ) -> Result<Option<Counted>, String> {
+        tokio::select! {
+            host = connected(self.dialer.as_ref(), judge, destination) => host.map(Some),
+            () = ended(stream) => Ok(None),
+        }
+    }
+
     async fn secure(
         &self,
         stream: &mut TcpStream,
@@ -178,9 +198,8 @@ impl Room {
         let refused = |reason: String| Refused { reason, answer: hello::ALERT.to_vec() };
         let mut first = Vec::with_capacity(COPY_BYTES);
         read_hello(stream, &mut first, destination).await.map_err(refused)?;
-        let mut host = tokio::select! {
-            host = connected(self.dialer.as_ref(), judge, destination) => host.map_err(refused)?,
-            () = ended(stream) => return Ok(()),
+        let Some(mut host) = self.host(stream, judge, destination).await.map_err(refused)? else {
+            return Ok(());
         };
         let traffic = host.traffic();
         if host.write_all(&first).await.is_ok() {
@@ -198,9 +217,8 @@ impl Room {
         destination: &Destination,
     ) -> Result<(), Refused> {
         let refused = |reason: String| Refused { reason, answer: Vec::new() };
-        let mut host = tokio::select! {
-            host = connected(self.dialer.as_ref(), judge, destination) => host.map_err(refused)?,
-            () = ended(stream) => return Ok(()),
+        let Some(mut host) = self.host(stream, judge, destination).await.map_err(refused)? else {
+            return Ok(());
         };
         let mut first = Vec::with_capacity(COPY_BYTES);
         let mut from_host = vec![0; COPY_BYTES];
@@ -255,29 +273,6 @@ async fn read_hello(
         (Ok(None), _) => Err("the connection names no server by TLS".to_owned()),
         (Err(BadHello::NotTls), _) => Err("the connection is not TLS".to_owned()),
         (Err(BadHello::TooLong | BadHello::Ended), _) => Err("the connection did not begin TLS".to_owned()),
-    }
-}
-
-/// Accepts connections until the task ends, each in a task.
-async fn accepted<F>(socket: TcpListener, room: Arc<Room>, each: impl Fn(Arc<Room>, TcpStream) -> F)
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = socket.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(each(Arc::clone(&room), stream))),
-                // Too many files are open; an end of a connection frees one.
-                Err(error) => {
-                    tracing::debug!(%error, "a connection of a command was not accepted");
-                    if connections.join_next().await.is_none() {
-                        tokio::task::yield_now().await;
-                    }
-                }
-            },
-            Some(_) = connections.join_next() => {}
-        }
     }
 }
 

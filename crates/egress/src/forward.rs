@@ -1,7 +1,8 @@
 //! Servers of commands, which this machine reaches at its loopback addresses.
 
+use crate::accept;
 use crate::limits::{FORWARD_TICK, FORWARDED, SETTLED_TICKS};
-use agent::ConnectionJudge;
+use agent::{ConnectionJudge, SERVICE_PORTS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -18,10 +19,6 @@ const FIRST_CHOSEN: u16 = 32_768;
 
 /// The last port that needs rights to be served. It is forwarded from another one.
 const LAST_RESERVED: u16 = 1023;
-
-/// Ports of database servers and the like. Programs of this machine may hold passwords for what
-/// listens there, so a server of a command is reached at another port.
-pub(crate) use agent::SERVICE_PORTS;
 
 /// Forwards the servers of a room while commands run in it; ends when the room does.
 pub(crate) async fn serve(
@@ -169,6 +166,7 @@ impl Drop for Forward {
 impl Forward {
     /// Listens at the loopback addresses of this machine, at the same port where it is free.
     async fn start(port: u16, inside: Arc<Inside>, judge: Arc<dyn ConnectionJudge>) -> io::Result<Self> {
+        // Programs of this machine may hold passwords for what listens at the port of a service.
         let is_usual = port > LAST_RESERVED && !SERVICE_PORTS.contains(&port);
         let wanted = if is_usual { port } else { 0 };
         let v4 = match TcpListener::bind((Ipv4Addr::LOCALHOST, wanted)).await {
@@ -180,26 +178,13 @@ impl Forward {
         let v6 = TcpListener::bind((Ipv6Addr::LOCALHOST, address.port())).await.ok();
         let mut tasks = JoinSet::new();
         for listener in std::iter::once(v4).chain(v6) {
-            tasks.spawn(accept(listener, port, Arc::clone(&inside)));
+            let inside = Arc::clone(&inside);
+            tasks.spawn(accept::each(listener, move |stream, peer| {
+                pass(stream, peer, port, Arc::clone(&inside))
+            }));
         }
         judge.forwarded(port, address);
         Ok(Self { port, judge, _connections: tasks })
-    }
-}
-
-async fn accept(listener: TcpListener, port: u16, inside: Arc<Inside>) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => drop(connections.spawn(pass(stream, peer, port, Arc::clone(&inside)))),
-                // Too many files are open; an end of a connection frees one.
-                Err(_) => if connections.join_next().await.is_none() {
-                    tokio::task::yield_now().await;
-                },
-            },
-            Some(_) = connections.join_next() => {}
-        }
     }
 }
 

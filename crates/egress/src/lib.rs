@@ -13,6 +13,7 @@
 //! Architecture Invariant: this crate must never connect to an address that it has not checked, or
 //! look up a host that is not decided about.
 
+mod accept;
 mod connection;
 mod counted;
 #[expect(clippy::disallowed_methods, reason = "connections of commands are checked and made here")]

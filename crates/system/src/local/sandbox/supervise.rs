@@ -128,6 +128,16 @@ fn open_null() -> io::Result<File> {
     File::options().write(true).open("/dev/null")
 }
 
+/// Runs a stage that answers over standard input, which is a socket to the agent's process. Returns
+/// its exit code.
+pub(super) fn stage(answer: impl FnOnce(File) -> Result<(), String>) -> u8 {
+    let control = io::stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string());
+    match control.and_then(|control| answer(File::from(control))) {
+        Ok(()) => 0,
+        Err(problem) => failed(&problem),
+    }
+}
+
 pub(super) fn print_error(problem: &str) {
     // Errors are ignored: stderr is closed.
     let _ = writeln!(io::stderr(), "sandbox: {problem}");

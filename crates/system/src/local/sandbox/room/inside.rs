@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::fs::File;
 use std::io;
 use std::net::TcpStream;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// The number of connections to servers of commands at a time, for each family of addresses.
 const CONNECTIONS: usize = 16;
@@ -33,17 +33,10 @@ pub(super) fn open(namespaces: &[OwnedFd], launcher: &[String]) -> Result<Inside
 /// Reads the namespaces from standard input, which is a socket to the agent's process, and answers
 /// it there.
 pub(in crate::local::sandbox) fn run() -> u8 {
-    match send() {
-        Ok(()) => 0,
-        Err(problem) => {
-            supervise::print_error(&problem);
-            supervise::FAILED
-        }
-    }
+    supervise::stage(send)
 }
 
-fn send() -> Result<(), String> {
-    let control = io::stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
+fn send(control: File) -> Result<(), String> {
     let room = descriptor::receive_room(&control).map_err(|error| error.to_string())?;
     namespaces::join_network(&room)?;
     let first = File::open(TABLES[0]).map_err(namespaces::problem(TABLES[0]))?;

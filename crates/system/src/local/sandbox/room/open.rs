@@ -5,23 +5,14 @@ use super::{RoomRequest, mounts, sockets};
 use crate::Network;
 use crate::local::sandbox::{descriptor, namespaces, supervise};
 use std::fs::File;
-use std::os::fd::AsFd;
 
 /// Reads a request from standard input, which is a socket to the agent's process, and answers it
 /// there.
 pub(in crate::local::sandbox) fn run() -> u8 {
-    match open() {
-        Ok(()) => 0,
-        Err(problem) => {
-            supervise::print_error(&problem);
-            supervise::FAILED
-        }
-    }
+    supervise::stage(open)
 }
 
-fn open() -> Result<(), String> {
-    let control = std::io::stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
-    let mut control = File::from(control);
+fn open(mut control: File) -> Result<(), String> {
     let request = RoomRequest::read(&mut control).map_err(|error| error.to_string())?;
     namespaces::create(request.network)?;
     let sockets = match request.network {
