@@ -247,16 +247,16 @@ impl Judge {
         answer
     }
 
-    /// Returns the group of a destination, and its traffic, if its hosts were sent more than downloads
-    /// need.
+    /// Returns the group of a destination, and its traffic, if its hosts were sent more than
+    /// downloads need.
     fn exhausted(&self, destination: &Destination) -> Option<(&'static Group, Arc<GroupTraffic>)> {
         let group = NetworkScope::group_of(destination)?;
         let traffic = self.lock().group(group);
         traffic.is_exhausted().then_some((group, traffic))
     }
 
-    /// Asks the user whether more may be sent to the hosts of a group, if they were sent more than
-    /// downloads need.
+    /// Asks the user whether more may be sent to the hosts of a group, if they were sent more
+    /// than downloads need.
     async fn ask_for_more(&self, destination: &Destination, gone: &CancellationToken) -> Result<(), String> {
         // Other connections do not wait for the turn of a question.
         let Some((group, traffic)) = self.exhausted(destination) else { return Ok(()) };
