@@ -112,8 +112,8 @@ pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;
 pub use policy::{
     AddressKind, Answer, CommandFiles, CommandNetwork, ConnectionJudge, Destination, Expectation,
-    NetworkOptions, NetworkRule, NetworkRules, PermissionRule, PermissionRules, Remedy, SERVICE_PORTS,
-    SandboxOptions, Secrets, ServerRule, ServerRules, Traffic, address_kind, check_tool_name,
+    NetworkOptions, NetworkRule, NetworkRules, PermissionRule, PermissionRules, Push, RefChange, Remedy,
+    SERVICE_PORTS, SandboxOptions, Secrets, ServerRule, ServerRules, Traffic, address_kind, check_tool_name,
     check_tool_pattern, refused_address, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};

@@ -344,6 +344,15 @@ pub(crate) const NETWORK_HOSTS: usize = 64;
 
 /// Maximum number of hosts that a result names.
 pub(crate) const NETWORK_HOSTS_TOLD: usize = 8;
+
+/// Maximum number of references that one push changes.
+pub(crate) const PUSHED_REFS: usize = 64;
+
+/// Maximum number of references that the question about a push names.
+pub(crate) const PUSHED_REFS_TOLD: usize = 8;
+
+/// Maximum time for the search whether a push loses commits.
+pub(crate) const ANCESTRY_WAIT: Duration = Duration::from_secs(20);
 /// Files that a session tracks as seen by the model. Eviction keeps at least the most recently used
 /// half; an evicted file must be read again before it is edited.
 pub(crate) const TRACKED_FILES: usize = 8_000;

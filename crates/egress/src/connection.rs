@@ -4,6 +4,7 @@ use crate::accept;
 use crate::counted::Counted;
 use crate::dial::{self, Dialer};
 use crate::dns::{self, Answer};
+use crate::git::{self, Git};
 use crate::hello::{self, BadHello};
 use crate::limits::{CONNECTIONS, COPY_BYTES, HELLO_WAIT, QUERY_BYTES, REFUSAL_WAIT};
 use crate::names::{Names, is_invented};
@@ -13,7 +14,7 @@ use agent::{ConnectionJudge, Destination, Expectation};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
-use system::RoomSockets;
+use system::{AbsPath, RoomSockets};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
@@ -22,11 +23,14 @@ use tokio::time::timeout;
 
 const HTTPS: u16 = 443;
 const HTTP: u16 = 80;
+const SSH: u16 = 22;
 
 /// One room.
 pub(crate) struct Room {
     judge: Box<dyn Fn() -> Option<Arc<dyn ConnectionJudge>> + Send + Sync>,
     dialer: Arc<dyn Dialer>,
+    /// The access to repositories of git, with the session that it is for.
+    git: Option<(Arc<Git>, AbsPath)>,
     names: Mutex<Names>,
     /// The ports at which a loopback address stands for this machine.
     local: Vec<u16>,
@@ -40,11 +44,13 @@ impl Room {
     pub(crate) fn new(
         judge: impl Fn() -> Option<Arc<dyn ConnectionJudge>> + Send + Sync + 'static,
         dialer: Arc<dyn Dialer>,
+        git: Option<(Arc<Git>, AbsPath)>,
         local: impl IntoIterator<Item = u16>,
     ) -> Self {
         Self {
             judge: Box::new(judge),
             dialer,
+            git,
             names: Mutex::default(),
             local: local.into_iter().collect(),
             slots: Semaphore::new(CONNECTIONS),
@@ -121,6 +127,9 @@ impl Room {
         if name == "localhost" || name.ends_with(".localhost") || is_own_name(name) {
             return Answer::Address(Ipv4Addr::LOCALHOST);
         }
+        if name == git::HOST && self.git.is_some() {
+            return self.invented(name);
+        }
         let Some(destination) = Destination::host(name, HTTPS) else { return Answer::NoName };
         let Some(judge) = (self.judge)() else { return Answer::Failed };
         match judge.expectation(name) {
@@ -136,6 +145,10 @@ impl Room {
             Expectation::Allowed | Expectation::Undecided => {}
         }
         judge.looked_up(name);
+        self.invented(name)
+    }
+
+    fn invented(&self, name: &str) -> Answer {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.address(name).map_or(Answer::Failed, Answer::Address)
     }
@@ -162,6 +175,9 @@ impl Room {
             return;
         };
         stream.set_nodelay(true).ok();
+        if matches!(&destination, Destination::Host { name, .. } if name == git::HOST) {
+            return self.git(&mut stream, &judge, destination.port()).await;
+        }
         let ended = match destination.port() {
             _ if matches!(destination, Destination::Local(_)) => {
                 self.other(&mut stream, &judge, &destination).await
@@ -173,6 +189,18 @@ impl Room {
         if let Err(Refused { reason, answer }) = ended {
             judge.refused(&destination, &reason);
             refuse(&mut stream, &answer).await;
+        }
+    }
+
+    /// Serves a connection to a repository of git.
+    async fn git(&self, stream: &mut TcpStream, judge: &Arc<dyn ConnectionJudge>, port: u16) {
+        let Some((git, session)) = &self.git else { return };
+        let Some(repositories) = git.of(session) else { return };
+        let session = git::Session { git, repositories: &repositories, dialer: self.dialer.as_ref() };
+        match port {
+            HTTP => git::serve_web(&session, stream, judge).await,
+            SSH => git::serve_ssh(&session, stream, judge).await,
+            _ => {}
         }
     }
 

@@ -15,11 +15,18 @@ pub(crate) struct Counted {
     stream: TcpStream,
     traffic: Arc<Traffic>,
     own: Arc<AtomicU64>,
+    /// Whether it ends when more was sent than downloads send.
+    is_bound: bool,
 }
 
 impl Counted {
     pub(crate) fn new(stream: TcpStream, traffic: Arc<Traffic>) -> Self {
-        Self { stream, traffic, own: Arc::default() }
+        Self { stream, traffic, own: Arc::default(), is_bound: true }
+    }
+
+    /// Returns the stream without a bound for what is sent, which the user is asked about by itself.
+    pub(crate) fn without_bound(self) -> Self {
+        Self { is_bound: false, ..self }
     }
 
     /// Returns the counters of the host's bytes.
@@ -46,7 +53,10 @@ impl AsyncRead for Counted {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
         let bytes = count(buffer.filled().len() - before);
-        self.traffic.add_received(bytes);
+        match self.is_bound {
+            true => self.traffic.add_received(bytes),
+            false => drop(self.traffic.received.fetch_add(bytes, Ordering::Relaxed)),
+        }
         self.own.fetch_add(bytes, Ordering::Relaxed);
         Poll::Ready(Ok(()))
     }
@@ -54,11 +64,14 @@ impl AsyncRead for Counted {
 
 impl AsyncWrite for Counted {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.traffic.is_exhausted() {
+        if self.is_bound && self.traffic.is_exhausted() {
             return Poll::Ready(Err(io::ErrorKind::PermissionDenied.into()));
         }
         let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
-        self.traffic.add_sent(count(written));
+        match self.is_bound {
+            true => self.traffic.add_sent(count(written)),
+            false => drop(self.traffic.sent.fetch_add(count(written), Ordering::Relaxed)),
+        }
         self.own.fetch_add(count(written), Ordering::Relaxed);
         Poll::Ready(Ok(written))
     }

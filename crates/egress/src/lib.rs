@@ -10,6 +10,9 @@
 //! host, and of one to port 80 the `Host` of each request; otherwise a host that is listed would
 //! stand for all others at the same address.
 //!
+//! The remote repositories of a project are reached through [`git`], which adds the user's
+//! credentials outside of the room and asks about each push.
+//!
 //! Architecture Invariant: this crate must never connect to an address that it has not checked, or
 //! look up a host that is not decided about.
 
@@ -21,6 +24,7 @@ mod dial;
 mod dns;
 #[expect(clippy::disallowed_methods, reason = "servers of commands are served and reached here")]
 mod forward;
+mod git;
 mod hello;
 pub mod limits;
 mod names;
@@ -28,13 +32,16 @@ mod outbound;
 mod web;
 
 pub use dial::{Dialer, Direct};
+pub use git::GitAccess;
 
 use agent::{CommandNetwork, ConnectionJudge};
+use async_trait::async_trait;
 use connection::Room;
+use git::Git;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use system::{AbsPath, RoomInside, RoomNetwork, RoomSockets};
+use system::{AbsPath, GitRemote, RoomInside, RoomNetwork, RoomSockets};
 use tokio::task::JoinHandle;
 
 /// The judges of the sessions, by their directories for temporary files.
@@ -48,12 +55,18 @@ const NAME_PORT: u16 = 53;
 pub struct Egress {
     judges: Judges,
     dialer: Arc<dyn Dialer>,
+    git: Option<Arc<Git>>,
 }
 
 impl Egress {
     /// Creates a server that connects by a dialer.
     pub fn new(dialer: Arc<dyn Dialer>) -> Self {
-        Self { judges: Judges::default(), dialer }
+        Self { judges: Judges::default(), dialer, git: None }
+    }
+
+    /// Lets commands reach the remote repositories of their projects with the user's credentials.
+    pub fn with_git(self, access: GitAccess) -> Self {
+        Self { git: Some(Arc::new(Git::new(access))), ..self }
     }
 }
 
@@ -66,10 +79,11 @@ impl std::fmt::Debug for Egress {
 impl CommandNetwork for Egress {
     fn attach(&self, session: &AbsPath, judge: Arc<dyn ConnectionJudge>) -> Box<dyn Any + Send + Sync> {
         locked(&self.judges).insert(session.clone(), judge);
-        Box::new(Attached { judges: Arc::clone(&self.judges), session: session.clone() })
+        Box::new(Attached { egress: self.clone(), session: session.clone() })
     }
 }
 
+#[async_trait]
 impl RoomNetwork for Egress {
     fn serve(
         &self,
@@ -77,18 +91,27 @@ impl RoomNetwork for Egress {
         sockets: RoomSockets,
         inside: RoomInside,
     ) -> Box<dyn Any + Send + Sync> {
-        let (judges, session) = (Arc::clone(&self.judges), session.clone());
-        let judge = move || locked(&judges).get(&session).cloned();
+        let (judges, key) = (Arc::clone(&self.judges), session.clone());
+        let judge = move || locked(&judges).get(&key).cloned();
+        let git = self.git.clone().map(|git| (git, session.clone()));
         let own = sockets.listeners.iter().filter_map(|socket| Some(socket.local_addr().ok()?.port()));
         let own = own.chain([NAME_PORT]).collect();
         let forwarding = tokio::spawn(forward::serve(inside, own, judge.clone()));
-        let room = Arc::new(Room::new(judge, Arc::clone(&self.dialer), sockets.local.iter().copied()));
+        let dialer = Arc::clone(&self.dialer);
+        let room = Arc::new(Room::new(judge, dialer, git, sockets.local.iter().copied()));
         let serving = tokio::spawn(async move {
             if let Err(error) = room.serve(sockets).await {
                 tracing::warn!(%error, "the network of commands cannot be served");
             }
         });
         Box::new(Served([serving, forwarding]))
+    }
+
+    async fn variables(&self, session: &AbsPath, remotes: Vec<GitRemote>) -> Vec<(String, String)> {
+        match &self.git {
+            Some(git) => git.variables(session, remotes).await,
+            None => Vec::new(),
+        }
     }
 }
 
@@ -100,13 +123,16 @@ fn locked(
 
 /// Removes the judge of a session when it ends.
 struct Attached {
-    judges: Judges,
+    egress: Egress,
     session: AbsPath,
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        locked(&self.judges).remove(&self.session);
+        locked(&self.egress.judges).remove(&self.session);
+        if let Some(git) = &self.egress.git {
+            git.forget(&self.session);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::dial::Dialer;
 use crate::limits::{HEAD_BYTES, HELLO_WAIT};
-use crate::outbound::{Refused, connected, idle};
+use crate::outbound::{Refused, connected, http, send};
 use agent::{ConnectionJudge, Destination};
 use bytes::Bytes;
 use http_body_util::{Either, Full};
@@ -78,35 +78,12 @@ async fn answer(
     request.headers_mut().remove(CONNECTION);
     let mut host = host.lock().await;
     if host.as_ref().is_none_or(SendRequest::is_closed) {
-        *host = Some(connect(dialer, judge, destination).await.map_err(forbidden)?);
+        let stream = connected(dialer.as_ref(), judge, destination).await.map_err(forbidden)?;
+        let count = stream.count();
+        *host = Some(http(stream, count).await.map_err(forbidden)?);
     }
     let sender = host.as_mut().ok_or_else(|| forbidden("there is no connection".to_owned()))?;
-    let gateway = |error: hyper::Error| (StatusCode::BAD_GATEWAY, error.to_string());
-    sender.ready().await.map_err(gateway)?;
-    sender.send_request(request).await.map_err(gateway)
-}
-
-async fn connect(
-    dialer: &Arc<dyn Dialer>,
-    judge: &Arc<dyn ConnectionJudge>,
-    destination: &Destination,
-) -> Result<SendRequest<Incoming>, String> {
-    let stream = connected(dialer.as_ref(), judge, destination).await?;
-    let count = stream.count();
-    let (sender, connection) = hyper::client::conn::http1::Builder::new()
-        .preserve_header_case(true)
-        .max_buf_size(HEAD_BYTES)
-        .handshake(TokioIo::new(stream))
-        .await
-        .map_err(|error| error.to_string())?;
-    // Ends with the sender, and so with the command's connection.
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = connection => {}
-            () = idle(&count) => {}
-        }
-    });
-    Ok(sender)
+    send(sender, request).await.map_err(|error| (StatusCode::BAD_GATEWAY, error.to_string()))
 }
 
 /// Checks that a request names the host of the destination, once, in each place that names one.

@@ -1,6 +1,7 @@
 //! The sockets by which confined commands reach the network, and the trait of their server.
 
 use crate::AbsPath;
+use async_trait::async_trait;
 use std::any::Any;
 use std::fmt::{self, Debug};
 use std::fs::File;
@@ -63,7 +64,30 @@ pub struct InsideSockets {
     pub v6: Vec<TcpStream>,
 }
 
+/// A remote repository that the configuration of a git repository named before the first command of
+/// a session.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct GitRemote {
+    /// Its name in the configuration; for a submodule, the name of that.
+    pub name: String,
+    /// Its address, as the configuration has it.
+    pub url: String,
+    /// The git directory whose configuration names it.
+    pub directory: AbsPath,
+    /// The value of `Authorization` that the configuration has for it.
+    pub authorization: Option<String>,
+}
+
+/// Omits the address, which may have a password, and the authorization.
+impl Debug for GitRemote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, directory, .. } = self;
+        f.debug_struct("GitRemote").field("name", name).field("directory", directory).finish_non_exhaustive()
+    }
+}
+
 /// Serves the sockets of sessions' commands, from outside the sandbox.
+#[async_trait]
 pub trait RoomNetwork: Debug + Send + Sync {
     /// Serves the sockets of the session whose temporary files are in `session`, until the returned
     /// value is dropped. Called in a task of the runtime, or on one of its threads for blocking
@@ -74,4 +98,7 @@ pub trait RoomNetwork: Debug + Send + Sync {
         sockets: RoomSockets,
         inside: RoomInside,
     ) -> Box<dyn Any + Send + Sync>;
+
+    /// Returns variables by which git in the session's commands reaches remote repositories.
+    async fn variables(&self, session: &AbsPath, remotes: Vec<GitRemote>) -> Vec<(String, String)>;
 }

@@ -80,16 +80,7 @@ impl<'a> Hypothesis<'a> {
         let policy = Policy {
             mode: options.start.mode,
             permission_mode: options.start.permission_mode,
-            settings: PolicySettings {
-                allowed_paths: &options.permissions.allowed_paths,
-                blocked_paths: &options.permissions.blocked_paths,
-                denied_tools: &options.permissions.denied_tools,
-                rules: &options.permissions.rules,
-                memories_trusted: options.prompt.memories.trusted,
-                folder: options.permissions.folder.as_ref(),
-                own: &options.sandbox.guarded,
-                home: options.sandbox.files.home.as_ref(),
-            },
+            settings: PolicySettings::of(options),
             readable: Vec::new(),
             temp: None,
             grants: &self.grants,

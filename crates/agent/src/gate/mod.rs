@@ -23,7 +23,7 @@ use crate::{
     tool::titles,
 };
 use lookup::{confinement, places, resolved, uses_temp};
-use network::{ModeNow, SessionNetwork};
+use network::{Place, SessionNetwork, StateNow};
 use roots::Roots;
 use std::sync::Arc;
 use system::{
@@ -95,16 +95,26 @@ impl Gate {
         Self { readable, ..self }
     }
 
-    /// Decides about the connections of the session's commands, in the permission mode that `mode`
-    /// returns.
-    pub(crate) fn with_network(mut self, mode: ModeNow) -> Self {
-        let temp = self.own_files.as_ref().map(|own| own.temp.clone());
-        if let (Some(server), Some(temp)) = (&self.settings.seen().command_network, temp) {
+    /// Decides about the connections of the session's commands, in the state that `state` returns.
+    pub(crate) fn with_network(mut self, state: StateNow) -> Self {
+        if let (Some(server), Some(own)) = (&self.settings.seen().command_network, self.own_files.clone()) {
             let (log, grants) = (self.log.clone(), Arc::clone(&self.grants));
-            let settings = Arc::clone(&self.settings);
-            self.network = Some(SessionNetwork::new(server.as_ref(), &temp, log, grants, settings, mode));
+            let (settings, place) = (Arc::clone(&self.settings), self.place());
+            self.network =
+                Some(SessionNetwork::new(server.as_ref(), own, place, log, grants, settings, state));
         }
         self
+    }
+
+    fn place(&self) -> Place {
+        Place { system: Arc::clone(&self.system), roots: self.roots.spelled().to_vec() }
+    }
+
+    /// Notes where the session's commands run.
+    fn note_place(&self) {
+        if let Some(network) = &self.network {
+            network.moved(self.place());
+        }
     }
 
     /// Returns the network of commands, if it is served.
@@ -116,6 +126,7 @@ impl Gate {
     /// directory that it has worked in before leads where it led then.
     pub(crate) async fn work_in(&mut self, cwd: &AbsPath, additional_directories: Vec<AbsPath>) {
         self.roots.change(self.system.as_ref(), cwd, additional_directories).await;
+        self.note_place();
     }
 
     /// Returns the additional directories that the session may work in.
@@ -128,6 +139,7 @@ impl Gate {
     pub(crate) fn move_to(&mut self, system: Arc<dyn System>) {
         self.roots.forget();
         self.system = system;
+        self.note_place();
     }
 
     /// Returns the session's system, for operations that no decision covers yet.
@@ -407,16 +419,7 @@ impl Gate {
         Policy {
             mode: state.mode,
             permission_mode: state.permission_mode,
-            settings: PolicySettings {
-                allowed_paths: &now.permissions.allowed_paths,
-                blocked_paths: &now.permissions.blocked_paths,
-                denied_tools: &now.permissions.denied_tools,
-                rules: &now.permissions.rules,
-                own: &now.sandbox.guarded,
-                home: now.sandbox.files.home.as_ref(),
-                memories_trusted: now.prompt.memories.trusted,
-                folder: now.permissions.folder.as_ref(),
-            },
+            settings: PolicySettings::of(now),
             readable: self
                 .outputs
                 .iter()

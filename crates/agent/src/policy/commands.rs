@@ -6,7 +6,7 @@ use super::{
     git::Git,
     question, rules, settings, severe,
     severity::Severity,
-    shell::{self, Certainty, Shell, SimpleCommand, Word},
+    shell::{self, Certainty, Dialect, Shell, SimpleCommand, Word},
     table,
 };
 use crate::{Access, Lifetime, PermissionMode};
@@ -49,13 +49,15 @@ pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<
         // A denied command is reported by its denial instead.
         Severity::Denied(_) => false,
         Severity::Destroys(_) => !stays_inside(policy, subject, resolved, command),
+        // Whatever starts it, the push is asked about where it reaches the network.
+        Severity::Pushes => !policy.confinement.sees_pushes() || policy.settings.folder.is_some(),
         Severity::Open(_) | Severity::Publishes | Severity::History(_) => true,
     })?;
     if settings::allows(policy, subject) {
         return None;
     }
     let (rule, why) = match severity {
-        Severity::Publishes => ("Publishing", "It publishes".to_owned()),
+        Severity::Publishes | Severity::Pushes => ("Publishing", "It publishes".to_owned()),
         Severity::History(what) => ("History", format!("It cannot be undone: {what}")),
         Severity::Destroys(pattern) => ("Destructive", format!("It cannot be undone (`{pattern}`)")),
         Severity::Denied(pattern) | Severity::Open(pattern) => {
@@ -68,6 +70,12 @@ pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<
     };
     let why = format!("{why}, so it needs approval in every mode{allowable}.");
     Some(Decision::Ask { rule, question: question::of(policy, subject, &why) })
+}
+
+/// Returns whether a line pushes to a remote repository, and to none that it names by an address.
+pub(crate) fn pushes(line: &str) -> bool {
+    let shell = shell::parse(line, Dialect::Bash);
+    shell.commands().iter().any(|command| matches!(severe::of(command), Some(Severity::Pushes)))
 }
 
 /// Whether a destructive command in a sandbox names nothing but files below a project's directory.

@@ -153,6 +153,11 @@ impl CommandConfinement {
         matches!(self, Self::Sandbox { network: Network::Off | Network::Session, holds: true, .. })
     }
 
+    /// Returns whether pushes to remote repositories are decided about where they reach the network.
+    pub(crate) fn sees_pushes(self) -> bool {
+        matches!(self, Self::Sandbox { network: Network::Session, holds: true, .. })
+    }
+
     /// Returns where a command runs, for a client that shows it while it does.
     pub(crate) fn place(self) -> CommandPlace {
         match self {

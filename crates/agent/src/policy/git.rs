@@ -329,11 +329,21 @@ impl<'a> Git<'a> {
                         .iter()
                         .any(|name| given.has_long(name))
                     || given.operands().any(|word| word.text.starts_with(['+', ':']));
-                Some(if forced { Severity::Denied("git push --force*") } else { Severity::Publishes })
+                Some(match () {
+                    () if forced => Severity::Denied("git push --force*"),
+                    () if subcommand == "push" => pushing(&given),
+                    () => Severity::Publishes,
+                })
             }
             "send-email" | "imap-send" | "p4" | "svn" => Some(Severity::Publishes),
-            "lfs" | "subtree" if self.args.iter().any(|word| word.text == "push" || word.is_open()) => {
-                Some(Severity::Publishes)
+            "lfs" | "subtree" => {
+                let at = self.args.iter().position(|word| word.text == "push" || word.is_open())?;
+                let is_open = self.args[at].is_open();
+                Some(if is_open {
+                    Severity::Publishes
+                } else {
+                    pushing(&Options::new(&self.args[at + 1..], "P"))
+                })
             }
             "branch" => {
                 let given = options("u");
@@ -392,5 +402,15 @@ impl<'a> Git<'a> {
             name if name.starts_with("remote-") => Some(Severity::Publishes),
             _ => None,
         }
+    }
+}
+
+/// Returns the severity of a push by its options and operands. The first operand is a remote, or
+/// the address of a repository.
+fn pushing(given: &Options<'_>) -> Severity {
+    let is_address = |word: &Word| !word.is_exact() || word.text.contains([':', '/', '\\']);
+    match given.has_long("repo") || given.operands().next().is_some_and(is_address) {
+        true => Severity::Publishes,
+        false => Severity::Pushes,
     }
 }

@@ -30,6 +30,7 @@ mod table;
 
 pub use advice::Remedy;
 pub(crate) use advice::remedy;
+pub(crate) use commands::pushes;
 pub(crate) use confinement::{Bounds, CommandConfinement, OwnFiles, expected, sandbox};
 pub use confinement::{CommandFiles, SandboxOptions, Secrets};
 pub(crate) use grants::{Grants, label, may_be_allowed, scope};
@@ -37,15 +38,15 @@ pub(crate) use names::{ALL_PROJECTS, mean, runs_commands};
 pub use names::{check_tool_name, check_tool_pattern, tool_names};
 pub use network::{
     AddressKind, CommandNetwork, ConnectionJudge, Destination, Expectation, NetworkOptions, NetworkRule,
-    NetworkRules, SERVICE_PORTS, Traffic, address_kind, refused_address,
+    NetworkRules, Push, RefChange, SERVICE_PORTS, Traffic, address_kind, refused_address,
 };
 pub(crate) use question::{beside_command, place};
 pub use rule::PermissionRule;
 pub use servers::{Answer, ServerRule, ServerRules};
 pub use settings::PermissionRules;
-pub(crate) use shell::{Dialect, Shell};
+pub(crate) use shell::{Dialect, Shell, quoted};
 
-use crate::{Access, Effect, Mode, PermissionMode, one_line};
+use crate::{Access, Effect, Mode, PermissionMode, RuntimeOptions, one_line};
 use names::{Approval, Kind};
 use system::AbsPath;
 
@@ -126,6 +127,22 @@ pub(crate) struct PolicySettings<'a> {
     pub(crate) memories_trusted: bool,
     /// The folder that no call may leave.
     pub(crate) folder: Option<&'a AbsPath>,
+}
+
+impl<'a> PolicySettings<'a> {
+    /// Returns the settings for the policy.
+    pub(crate) fn of(options: &'a RuntimeOptions) -> Self {
+        Self {
+            allowed_paths: &options.permissions.allowed_paths,
+            blocked_paths: &options.permissions.blocked_paths,
+            denied_tools: &options.permissions.denied_tools,
+            rules: &options.permissions.rules,
+            own: &options.sandbox.guarded,
+            home: options.sandbox.files.home.as_ref(),
+            memories_trusted: options.prompt.memories.trusted,
+            folder: options.permissions.folder.as_ref(),
+        }
+    }
 }
 
 /// The decision of the chain and the rule that made it.

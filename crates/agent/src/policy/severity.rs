@@ -11,6 +11,8 @@ pub(super) enum Severity {
     Open(&'static str),
     /// The command publishes something.
     Publishes,
+    /// The command pushes to a remote repository that it names as git's configuration does.
+    Pushes,
     /// The command deletes data that exists nowhere else; the text describes it.
     History(&'static str),
 }

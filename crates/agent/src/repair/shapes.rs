@@ -128,21 +128,13 @@ fn line_of(words: &[&str]) -> String {
             (*line).to_owned()
         }
         [line] => (*line).to_owned(),
-        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        words => words.iter().map(|word| crate::policy::quoted(word)).collect::<Vec<_>>().join(" "),
     }
 }
 
 fn is_shell(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
     ["bash", "sh", "zsh", "dash"].contains(&name)
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |char: char| char.is_ascii_alphanumeric() || "_-./=:,@%+".contains(char);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 /// Converts a timeout in milliseconds to seconds.

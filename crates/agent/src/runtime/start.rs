@@ -123,7 +123,7 @@ impl Runtime {
             .with_readable(readable)
             .with_network({
                 let bound = Arc::clone(&bound);
-                Arc::new(move || bound.state().permission_mode)
+                Arc::new(move || bound.state())
             });
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
         let models_of = SessionModels::new(models.clone());

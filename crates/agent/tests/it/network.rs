@@ -3,8 +3,8 @@
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, LanguageModel, NetworkOptions,
-    PermissionOutcome, Runtime, RuntimeOptions, SandboxOptions, SessionEvent, SessionHandle, Surface,
-    ToolStatus,
+    PermissionOptions, PermissionOutcome, PermissionRules, Push, RefChange, Runtime, RuntimeOptions,
+    SandboxOptions, SessionEvent, SessionHandle, Surface, ToolStatus,
 };
 use serde_json::json;
 use std::any::Any;
@@ -40,6 +40,15 @@ struct Stage {
 
 /// Runs commands that connect to the hosts that their words name, one after the other.
 async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> Stage {
+    stage_with(commands, answers, PermissionRules::default()).await
+}
+
+/// The same, with rules of the settings.
+async fn stage_with(
+    commands: &[&str],
+    answers: Vec<Option<PermissionOutcome>>,
+    rules: PermissionRules,
+) -> Stage {
     let calls = commands.iter().map(|line| ("bash", json!({ "command": line, "timeout": 100 })));
     let calls: Vec<_> = calls.collect();
     let mut script: Vec<_> = calls.chunks(1).map(Reply::calls).collect();
@@ -63,6 +72,11 @@ async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> St
             for word in line.split_whitespace().skip(1) {
                 if let Ok(port) = word.parse() {
                     judge.forwarded(port, ([127, 0, 0, 1], port + 1).into());
+                    continue;
+                }
+                if let Some(push) = word.strip_prefix("push:") {
+                    let pushed = judge.push(&to_origin(push)).await;
+                    log.lock().unwrap().push(format!("{push} {}", pushed.err().unwrap_or("ok".to_owned())));
                     continue;
                 }
                 if let Some(name) = word.strip_prefix("lookup:") {
@@ -94,6 +108,7 @@ async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> St
             ..SandboxOptions::default()
         },
         command_network: Some(network.clone()),
+        permissions: PermissionOptions { rules, ..PermissionOptions::default() },
         ..RuntimeOptions::default()
     };
     let models = Arc::new(FakeModels(FakeModel::new(script) as Arc<dyn LanguageModel>));
@@ -103,6 +118,20 @@ async fn stage(commands: &[&str], answers: Vec<Option<PermissionOutcome>>) -> St
     let new = CreateSession { cwd, additional_directories: Vec::new(), servers: Vec::new() };
     let session = runtime.create(new, |_| surface).await.unwrap();
     Stage { session, client, network, tried }
+}
+
+/// Returns the push of a branch that is new, or of one that loses commits if the word begins with
+/// `+`, or its deletion if it begins with `:`.
+fn to_origin(word: &str) -> Push {
+    let name = format!("refs/heads/{}", word.trim_start_matches(['+', ':']));
+    let id = |is_there: bool| is_there.then(|| "1".repeat(40));
+    let change = RefChange { name, old: id(word.starts_with(['+', ':'])), new: id(!word.starts_with(':')) };
+    Push {
+        repository: "https://h/me/x".to_owned(),
+        remote: "origin".to_owned(),
+        directories: vec![AbsPath::new("/w/.git").unwrap()],
+        changes: vec![change],
+    }
 }
 
 async fn connect(judge: &dyn ConnectionJudge, host: &str) -> String {
@@ -296,4 +325,40 @@ async fn a_question_ends_with_its_connection() {
         _ => None,
     });
     assert_eq!(resolved.collect::<Vec<_>>(), ["Guardian", "the command has closed the connection", "user"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_push_is_asked_about_each_time() {
+    let answers = vec![Some(PermissionOutcome::AllowAlways), Some(PermissionOutcome::RejectOnce)];
+    let stage = stage(&["connect push:main push:main push:+main push::main"], answers).await;
+    let tried = stage.run().await;
+    assert_eq!(tried[..2], ["main ok", "main the user said no"]);
+    for (tried, line) in
+        [(&tried[2], "git push --force origin main"), (&tried[3], "git push --delete origin main")]
+    {
+        assert!(tried.contains(&format!("is refused (`{line}`)")), "{tried}");
+    }
+    let asked = "Let `connect push:main push:main push:+main push::main` push to https://h/me/x: new main at 1111111?";
+    assert_eq!(stage.questions(), [asked, asked]);
+    let requests = stage.client.requests();
+    assert_eq!(requests[0].grant_label, "");
+    assert_eq!(requests[0].remedy.rules[0].to_string(), "bash(git push origin main)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn rules_for_commands_are_rules_for_pushes() {
+    let rules = |allow: &[&str], deny: &[&str]| {
+        let parse = |rules: &[&str]| rules.iter().map(|rule| rule.parse().unwrap()).collect();
+        PermissionRules { allow: parse(allow), deny: parse(deny), ..PermissionRules::default() }
+    };
+    let line = "connect push:main push:other push:+main";
+    let allowed = rules(&["bash(git push origin main)", "bash(git push --force origin main)"], &[]);
+    let stage = stage_with(&[line], vec![Some(PermissionOutcome::RejectOnce)], allowed).await;
+    assert_eq!(stage.run().await, ["main ok", "other the user said no", "+main ok"]);
+    let denied = rules(&["bash(git push *)"], &["bash(git push * main)"]);
+    let stage = stage_with(&[line], Vec::new(), denied).await;
+    let tried = stage.run().await;
+    assert!(tried[0].contains("permissions.deny has 'bash(git push * main)'"), "{tried:?}");
+    assert_eq!(tried[1], "other ok");
+    assert_eq!(stage.questions(), Vec::<String>::new());
 }

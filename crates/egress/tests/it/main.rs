@@ -4,5 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "the tests may fail anywhere")]
 #![expect(clippy::disallowed_methods, reason = "tests set up the world around the crate")]
 
+mod backend;
 mod connections;
+mod git;
 mod stage;

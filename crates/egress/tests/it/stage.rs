@@ -1,8 +1,8 @@
 //! A room with its network, and what is around it.
 
-use agent::{CommandNetwork, ConnectionJudge, Destination, Expectation, Traffic};
+use agent::{CommandNetwork, ConnectionJudge, Destination, Expectation, Push, Traffic};
 use async_trait::async_trait;
-use egress::{Dialer, Egress};
+use egress::{Dialer, Egress, GitAccess};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io;
@@ -60,6 +60,8 @@ struct TestJudge {
     /// The servers of commands, with their addresses outside.
     servers: Mutex<BTreeMap<u16, SocketAddr>>,
     servers_changed: Notify,
+    /// The pushes that were asked about.
+    pushes: Mutex<Vec<Push>>,
 }
 
 #[async_trait]
@@ -74,6 +76,15 @@ impl ConnectionJudge for TestJudge {
                 Ok(())
             }
             _ => Err("the test says no".to_owned()),
+        }
+    }
+
+    async fn push(&self, push: &Push) -> Result<(), String> {
+        self.pushes.lock().unwrap().push(push.clone());
+        let is_bad = |name: &str| name.contains("bad");
+        match push.changes.iter().any(|change| is_bad(&change.name)) {
+            true => Err("the test says no".to_owned()),
+            false => Ok(()),
         }
     }
 
@@ -134,13 +145,26 @@ impl Stage {
     /// Creates a room; `None` if this machine has none. The host speaks first if there is a
     /// `greeting`, and otherwise answers the first bytes as a web server does.
     pub(crate) async fn new(greeting: Option<&'static str>) -> Option<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let arrived = Arc::<Mutex<Vec<Vec<u8>>>>::default();
+        tokio::spawn(host(listener, greeting, Arc::clone(&arrived)));
+        Self::with_host(address, arrived, None).await
+    }
+
+    /// Creates a room whose connections lead to a listener of the test.
+    pub(crate) async fn with_host(
+        listener: SocketAddr,
+        arrived: Arc<Mutex<Vec<Vec<u8>>>>,
+        git: Option<GitAccess>,
+    ) -> Option<Self> {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
         let (project, temp) = (top.join("project"), top.join("session/tmp"));
+        let copies = top.join("session/copies");
         system::create_private_directory(&project).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let dialer = ToListener {
-            listener: listener.local_addr().unwrap(),
+            listener,
             addresses: vec![
                 ("rebound.ok.test", &[PUBLIC, "127.0.0.1"]),
                 ("metadata.ok.test", &["169.254.169.254"]),
@@ -148,9 +172,11 @@ impl Stage {
                 ("local.ok.test", &["10.0.0.5"]),
             ],
         };
-        let arrived = Arc::<Mutex<Vec<Vec<u8>>>>::default();
-        tokio::spawn(host(listener, greeting, Arc::clone(&arrived)));
         let egress = Egress::new(Arc::new(dialer));
+        let egress = match git {
+            Some(access) => egress.with_git(access),
+            None => egress,
+        };
         let judge = Arc::new(TestJudge::default());
         let attached = egress.attach(&temp, Arc::clone(&judge) as _);
         let launcher = vec![env!("CARGO_BIN_EXE_egress-sandbox-exec").to_owned()];
@@ -162,7 +188,12 @@ impl Stage {
             level: SandboxLevel::WorkspaceWrite,
             network: Network::Session,
             ports: RoomPorts { hosts: vec![22, 80, 443], local: vec![SERVICE], services: Vec::new() },
-            view: View { roots: vec![project.clone()], temp: Some(temp), ..View::default() },
+            view: View {
+                roots: vec![project.clone()],
+                temp: Some(temp),
+                copies: Some(copies),
+                ..View::default()
+            },
             ..Sandbox::default()
         };
         let stage = Self { _dir: dir, _attached: attached, project, local, sandbox, judge, arrived };
@@ -189,6 +220,16 @@ impl Stage {
             }
         }
         if process.wait().await.unwrap().success() { Ok(output) } else { Err(output) }
+    }
+
+    /// Returns the project's directory.
+    pub(crate) fn project(&self) -> &AbsPath {
+        &self.project
+    }
+
+    /// Takes the pushes that were asked about.
+    pub(crate) fn pushes(&self) -> Vec<Push> {
+        std::mem::take(&mut *self.judge.pushes.lock().unwrap())
     }
 
     /// Creates an empty file in the project.

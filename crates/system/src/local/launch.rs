@@ -18,8 +18,8 @@ use crate::limits::{
 };
 use crate::veil::secret_values;
 use crate::{
-    AbsPath, Command, Confinement, LinkedFile, Network, Output, PipedCommand, Sandbox, SandboxLevel,
-    SandboxSupport, SystemError,
+    AbsPath, Command, Confinement, GitRemote, LinkedFile, Network, Output, PipedCommand, Sandbox,
+    SandboxLevel, SandboxSupport, SystemError,
 };
 use rustix::fs::OFlags;
 use std::collections::{HashMap, HashSet};
@@ -117,10 +117,13 @@ impl LocalSystem {
         }
         self.learn_versions(&sandbox, support).await;
         let launcher = self.options.launcher.clone();
-        let (sandbox, room, aftermath) = blocking(move || {
+        let network = served.clone();
+        let (sandbox, room, aftermath, remotes) = blocking(move || {
+            let mut remotes = Vec::new();
             let (room, before) = if support.namespaces {
                 let roots = sandbox.view.roots.clone();
-                let (values, before) = complete_sandbox(&mut sandbox, &indexes, &controls)?;
+                let (values, before);
+                (values, before, remotes) = complete_sandbox(&mut sandbox, &indexes, &controls)?;
                 secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(roots, values);
                 let request = RoomRequest::of(&sandbox);
                 let room = rooms.get(&request, &launcher, served.as_deref()).map_err(SystemError::NoRoom)?;
@@ -134,9 +137,13 @@ impl LocalSystem {
             let writes = sandbox.level == SandboxLevel::WorkspaceWrite;
             let (linked, folders) = (sandbox.protected.linked.clone(), sandbox.protected.folders.clone());
             let aftermath = writes.then_some(Aftermath { before, controls, linked, folders });
-            Ok((sandbox, room, aftermath))
+            Ok((sandbox, room, aftermath, remotes))
         })
         .await?;
+        if let (Some(network), Network::Session, Some(temp)) = (network, sandbox.network, &sandbox.view.temp)
+        {
+            command.env.extend(network.variables(temp, remotes).await);
+        }
         if let Some(temp) =
             sandbox.view.temp.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)
         {
@@ -251,12 +258,13 @@ pub(super) fn piped(command: &PipedCommand) -> LaunchCommand {
     }
 }
 
-/// Completes a sandbox with what depends on the current state of the disk.
+/// Completes a sandbox with what depends on the current state of the disk. Returns secret values of
+/// the project, the state before the command, and the remotes of the project's repositories.
 fn complete_sandbox(
     sandbox: &mut Sandbox,
     indexes: &Indexes,
     controls: &Controls,
-) -> Result<(Vec<String>, Before), SystemError> {
+) -> Result<(Vec<String>, Before, Vec<GitRemote>), SystemError> {
     let outside: Vec<_> = sandbox.view.writable().filter_map(sandbox::git_directory).collect();
     for root in sandbox.view.roots.clone() {
         if let Some(repository) = sandbox::repository_above(&sandbox.view, &root) {
@@ -276,17 +284,14 @@ fn complete_sandbox(
     let known: HashSet<_> = sandbox.protected.guarded.iter().cloned().collect();
     sandbox.protected.guarded.extend(guarded.into_iter().filter(|path| !known.contains(path)));
     sandbox.protected.reserved.extend(missing);
-    if let Some(copies) =
-        sandbox.view.copies.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)
-    {
-        create_own(copies)?;
+    let mut remotes = Vec::new();
+    if let Some(copies) = &sandbox.view.copies {
         let configs: Vec<_> =
             sandbox.protected.guarded.iter().filter(|path| is_git_config(path)).cloned().collect();
-        let (linked, lines) = controls.prepare(&configs, copies)?;
-        lines.iter().for_each(|line| tracing::info!("{line}"));
-        let in_copies: HashSet<_> = linked.iter().map(|file| &file.path).collect();
-        sandbox.protected.guarded.retain(|path| !in_copies.contains(path));
-        sandbox.protected.linked = linked;
+        remotes = controls.remotes(&sandbox.view.roots, &configs, copies);
+        if sandbox.level == SandboxLevel::WorkspaceWrite {
+            link_configs(sandbox, controls, &configs)?;
+        }
     }
     if sandbox.level != SandboxLevel::WorkspaceWrite {
         sandbox.protected.reserved.clear();
@@ -303,7 +308,19 @@ fn complete_sandbox(
     sandbox.protected.sockets = sockets.into_iter().chain(unix_sockets()).collect();
     let values =
         readable.iter().take(SECRET_FILES).filter_map(small_text).flat_map(|text| secret_values(&text));
-    Ok((values.collect(), Before { index, git }))
+    Ok((values.collect(), Before { index, git }, remotes))
+}
+
+/// Lets commands change configurations of git in a copy.
+fn link_configs(sandbox: &mut Sandbox, controls: &Controls, configs: &[AbsPath]) -> Result<(), SystemError> {
+    let Some(copies) = &sandbox.view.copies else { return Ok(()) };
+    create_own(copies)?;
+    let (linked, lines) = controls.prepare(configs, copies)?;
+    lines.iter().for_each(|line| tracing::info!("{line}"));
+    let in_copies: HashSet<_> = linked.iter().map(|file| &file.path).collect();
+    sandbox.protected.guarded.retain(|path| !in_copies.contains(path));
+    sandbox.protected.linked = linked;
+    Ok(())
 }
 
 /// Lets commands change folders that editors obey in a copy, where nothing else in them is

@@ -2,7 +2,8 @@
 //! launcher of commands.
 
 use crate::options::Options;
-use egress::{Direct, Egress};
+use egress::{Direct, Egress, GitAccess};
+use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 use system::{LocalSystem, LoginShell, System};
 
@@ -53,13 +54,30 @@ fn machine(options: &Options) -> Arc<dyn System> {
         local.ordinary_variables_only = true;
         local.home = Some(folder.own.clone());
     }
-    Arc::new(LocalSystem::with_options(local).with_network(command_network()))
+    Arc::new(LocalSystem::with_options(local).with_network(command_network(options)))
 }
 
-/// Returns the server of the network of commands, which all sessions of this process share.
-pub(crate) fn command_network() -> Arc<Egress> {
+/// Returns the server of the network of commands, which all sessions of this process share. Those
+/// of a server's users do not reach repositories with the credentials of the server.
+pub(crate) fn command_network(options: &Options) -> Arc<Egress> {
     static NETWORK: OnceLock<Arc<Egress>> = OnceLock::new();
-    Arc::clone(NETWORK.get_or_init(|| Arc::new(Egress::new(Arc::new(Direct)))))
+    static OWN: OnceLock<Arc<Egress>> = OnceLock::new();
+    let network = NETWORK.get_or_init(|| Arc::new(Egress::new(Arc::new(Direct))));
+    Arc::clone(match options.served {
+        Some(_) => network,
+        None => OWN.get_or_init(|| Arc::new(network.as_ref().clone().with_git(git_access()))),
+    })
+}
+
+/// Returns the access to repositories with the user's own programs, which get the variables of this
+/// process.
+#[expect(clippy::disallowed_methods, reason = "the user's programs get what the user gave this one")]
+fn git_access() -> GitAccess {
+    let texts =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    let variables = std::env::vars_os().filter_map(texts).collect();
+    let system = Arc::new(LocalSystem::with_options(system::LocalOptions::default()));
+    GitAccess { tls: Box::new(providers::verified_tls), system, variables }
 }
 
 /// Creates the local system. Commands get no variable with one of `secret_values`, and none with a

@@ -48,7 +48,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
             folder: options.user_folder().map(|folder| folder.own.clone()),
         },
         sandbox: sandbox(options),
-        command_network: Some(command_network()),
+        command_network: Some(command_network(options)),
         hooks: hooks(options, cwd, trusted_hooks),
         tool_providers: ToolProviders::default(),
         limits: options.session.limits.clone(),

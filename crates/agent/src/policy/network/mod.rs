@@ -16,7 +16,7 @@ pub use address::{AddressKind, address_kind, refused as refused_address};
 pub use options::NetworkOptions;
 pub use rule::NetworkRule;
 pub(crate) use seam::GroupTraffic;
-pub use seam::{CommandNetwork, ConnectionJudge, Expectation, Traffic};
+pub use seam::{CommandNetwork, ConnectionJudge, Expectation, Push, RefChange, Traffic};
 
 use super::host;
 use crate::PermissionMode;

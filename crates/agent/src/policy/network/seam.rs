@@ -27,6 +27,12 @@ pub trait ConnectionJudge: Send + Sync {
     /// The reason for the refusal.
     async fn judge(&self, destination: &Destination) -> Result<(), String>;
 
+    /// Returns whether a push may be made. Waits for the user's answer.
+    ///
+    /// # Errors
+    /// The reason for the refusal.
+    async fn push(&self, push: &Push) -> Result<(), String>;
+
     /// Returns what is known of a host before any connection to it, for the name server.
     fn expectation(&self, name: &str) -> Expectation;
 
@@ -54,6 +60,31 @@ pub trait ConnectionJudge: Send + Sync {
 
     /// Notes that the server at `port` has ended.
     fn forward_ended(&self, port: u16);
+}
+
+/// A push to a remote repository of the project, before anything of it has left this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Push {
+    /// The address of the repository, without a password.
+    pub repository: String,
+    /// The name of the remote in the configuration.
+    pub remote: String,
+    /// The git directories whose configurations name the repository. The push may come from another
+    /// one.
+    pub directories: Vec<AbsPath>,
+    /// What changes. It is empty for files of Git LFS.
+    pub changes: Vec<RefChange>,
+}
+
+/// A change of a reference of a remote repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefChange {
+    /// The whole name, such as `refs/heads/main`.
+    pub name: String,
+    /// The id of the object that it has; `None` if it is new.
+    pub old: Option<String>,
+    /// The id of the object that it gets; `None` if it is deleted.
+    pub new: Option<String>,
 }
 
 /// What the rules say of a host before any connection to it.

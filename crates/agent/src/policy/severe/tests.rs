@@ -148,11 +148,23 @@ fn p11_publishing_and_history_are_told_in_any_spelling() {
     for line in [
         "git push",
         "git -C sub push origin main",
+        "git push -u origin HEAD:x/y",
+        "git lfs push origin main",
+        "git subtree push --prefix=a/d b c",
+        "nice git push",
+    ] {
+        assert_eq!(gravest(line), Some(Severity::Pushes), "{line}");
+    }
+    for line in [
+        "git push https://h/x main",
+        "git push git@h:x",
+        "git push ../x main",
+        "git push $REMOTE",
+        "git push --repo=x",
+        "git lfs push https://h/x",
         "git send-pack x",
         "git http-push x",
         "git send-email x",
-        "git lfs push origin main",
-        "git subtree push --prefix=a b c",
         "npm publish",
         "npm --loglevel silent publish",
         "npm publ",
@@ -162,7 +174,6 @@ fn p11_publishing_and_history_are_told_in_any_spelling() {
         "docker build --push .",
         "docker buildx build --push .",
         "twine upload x",
-        "nice git push",
     ] {
         assert_eq!(gravest(line), Some(Severity::Publishes), "{line}");
     }

@@ -25,6 +25,15 @@ pub(crate) enum Dialect {
     Unknown,
 }
 
+/// Returns a word as a shell line has it, in quotes where it needs them.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "_-./=:,@%+".contains(char);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// A parsed shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Shell {

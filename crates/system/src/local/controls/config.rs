@@ -90,6 +90,34 @@ impl Config {
         self.lines.iter().filter_map(|line| line.setting.as_ref())
     }
 
+    /// Returns the names and the addresses of remote repositories, also of those for pushes and of
+    /// submodules.
+    pub(super) fn remotes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.settings().filter_map(|setting| {
+            let is_address = match setting.section.as_str() {
+                "remote" => ["url", "pushurl"].contains(&setting.name.as_str()),
+                "submodule" => setting.name == "url",
+                _ => false,
+            };
+            let name = setting.subsection.as_deref().filter(|_| is_address)?;
+            Some((name, setting.value.as_str()))
+        })
+    }
+
+    /// Returns the value of `Authorization` that is sent to an address.
+    pub(super) fn authorization(&self, url: &str) -> Option<&str> {
+        let is_for = |setting: &&Setting| {
+            let base = setting.subsection.as_deref();
+            setting.section == "http"
+                && setting.name == "extraheader"
+                && base.is_none_or(|base| url.starts_with(base))
+        };
+        self.settings().filter(is_for).find_map(|setting| {
+            let (name, value) = setting.value.split_once(':')?;
+            name.trim().eq_ignore_ascii_case("authorization").then_some(value.trim())
+        })
+    }
+
     /// Returns what is different in `later`.
     pub(super) fn difference(&self, later: &Self) -> Difference {
         let mut removed: Vec<_> = self.settings().cloned().collect();

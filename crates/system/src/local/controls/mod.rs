@@ -16,11 +16,11 @@ pub(super) use folders::{SCRIPT, SCRIPT_VARIABLES, Tree, versions};
 
 use super::entry::EntryHandle;
 use crate::limits::CONTROL_FILE_BYTES;
-use crate::{AbsPath, LinkedFile, SystemError};
+use crate::{AbsPath, GitRemote, LinkedFile, SystemError};
 use config::{Config, Difference};
 use folders::Folders;
 use rustix::fs::{Mode, OFlags};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
@@ -36,9 +36,31 @@ pub(super) struct Controls {
     /// The changes that were not carried over, by their descriptions. Each is reported once.
     reported: Mutex<HashSet<String>>,
     folders: Mutex<Folders>,
+    /// The remotes of the repositories in a directory, by it and the directory of a session's
+    /// copies, as they were before the session's first command.
+    remotes: Mutex<HashMap<(AbsPath, AbsPath), Vec<GitRemote>>>,
 }
 
 impl Controls {
+    /// Returns the remotes of the repositories in `roots`, as they were when a directory was first
+    /// asked about for copies below `directory`. `configs` are the configurations that are there
+    /// now. One that git may read differently has no remotes.
+    pub(super) fn remotes(
+        &self,
+        roots: &[AbsPath],
+        configs: &[AbsPath],
+        directory: &AbsPath,
+    ) -> Vec<GitRemote> {
+        let mut known = self.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_root = |root: &AbsPath| {
+            let remotes = known.entry((root.clone(), directory.clone())).or_insert_with(|| {
+                configs.iter().filter(|config| config.starts_with(root)).flat_map(remotes).collect()
+            });
+            remotes.clone()
+        };
+        roots.iter().flat_map(of_root).collect()
+    }
+
     /// Returns the files of `paths` that commands change in a copy below `directory`, with their
     /// copies up to date. Files that are no regular files of a limited size with one name are left
     /// out. What earlier commands left to carry over is carried over; a line describes each change
@@ -117,6 +139,19 @@ impl Controls {
     fn folders(&self) -> MutexGuard<'_, Folders> {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the remotes that a configuration names.
+fn remotes(config: &AbsPath) -> Vec<GitRemote> {
+    let parsed = read(config).and_then(|text| Config::parse(&text)).unwrap_or_default();
+    let Some(directory) = config.parent() else { return Vec::new() };
+    let remote = |(name, url): (&str, &str)| GitRemote {
+        name: name.to_owned(),
+        url: url.to_owned(),
+        directory: directory.clone(),
+        authorization: parsed.authorization(url).map(str::to_owned),
+    };
+    parsed.remotes().map(remote).collect()
 }
 
 /// Returns the new content of a copy whose original is not the base any more; `None` if it is.
@@ -326,6 +361,28 @@ mod tests {
         fs::remove_file(&lock).unwrap();
         stage.prepare();
         assert!(stage.original().contains("[branch \"b\"]"), "{}", stage.original());
+    }
+
+    #[test]
+    fn remotes_are_those_before_the_first_command() {
+        let stage = Stage::new();
+        let root = stage.original.parent().unwrap();
+        append(
+            &stage.original,
+            "[remote \"o\"]\n\turl = https://h/x\n\tpushurl = h:x\n[submodule \"s\"]\n\turl = https://h/s\n[http \"https://h/\"]\n\textraheader = AUTHORIZATION: basic abc\n",
+        );
+        let configs = std::slice::from_ref(&stage.original);
+        let remotes = || stage.controls.remotes(std::slice::from_ref(&root), configs, &stage.copies);
+        assert_eq!(remotes()[0].authorization.as_deref(), Some("basic abc"));
+        assert_eq!(remotes()[1].authorization, None);
+        let found: Vec<_> = remotes().into_iter().map(|remote| (remote.name, remote.url)).collect();
+        let expected = [("o", "https://h/x"), ("o", "h:x"), ("s", "https://h/s")];
+        assert_eq!(found, expected.map(|(name, url)| (name.to_owned(), url.to_owned())));
+        append(&stage.original, "[remote \"evil\"]\n\turl = https://h/private\n");
+        assert_eq!(remotes().len(), 3);
+        // Another session starts with what is there.
+        let other = root.join("other/control");
+        assert_eq!(stage.controls.remotes(&[root.clone()], configs, &other).len(), 4);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! The network of a session's commands: decides about each connection, asks the user while it
 //! waits, and keeps what was used for the result of the command.
 
+mod push;
+
 use crate::{
-    CommandNetwork, ConnectionJudge, Description, Destination, Expectation, NetworkOptions, PermissionMode,
-    PermissionOutcome, PermissionRequest, Remedy, SessionEvent, Severity, ToolCallId, ToolKind, ToolOutput,
-    Traffic,
+    CommandNetwork, ConnectionJudge, Description, Destination, Expectation, NetworkOptions,
+    PermissionOutcome, PermissionRequest, Push, Remedy, SessionEvent, SessionState, Severity, ToolCallId,
+    ToolKind, ToolOutput, Traffic,
     limits::{NETWORK_HOSTS, NETWORK_HOSTS_TOLD, NETWORK_QUESTIONS},
     log::SessionLog,
     policy::{
-        Grants,
+        Grants, OwnFiles,
         network::{Group, GroupTraffic, NetworkDecision, NetworkPolicy, NetworkScope, WEB_PORTS, decide},
     },
     settings::LiveSettings,
@@ -21,11 +23,18 @@ use std::{
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
-use system::AbsPath;
+use system::{AbsPath, System};
 use tokio_util::sync::CancellationToken;
 
-/// Returns the permission mode in force.
-pub(crate) type ModeNow = Arc<dyn Fn() -> PermissionMode + Send + Sync>;
+/// Returns the session's state.
+pub(crate) type StateNow = Arc<dyn Fn() -> SessionState + Send + Sync>;
+
+/// Where the session's commands run.
+pub(super) struct Place {
+    pub(super) system: Arc<dyn System>,
+    /// The session's directories.
+    pub(super) roots: Vec<AbsPath>,
+}
 
 /// The network of a session's commands.
 pub(crate) struct SessionNetwork {
@@ -35,25 +44,34 @@ pub(crate) struct SessionNetwork {
 }
 
 impl SessionNetwork {
-    /// Creates the network of the session whose temporary files are in `temp`.
+    /// Creates the network of the session with these directories for the files of its commands.
     pub(super) fn new(
         server: &dyn CommandNetwork,
-        temp: &AbsPath,
+        own_files: OwnFiles,
+        place: Place,
         log: SessionLog,
         grants: Arc<Grants>,
         settings: Arc<LiveSettings>,
-        mode: ModeNow,
+        state: StateNow,
     ) -> Self {
+        let temp = own_files.temp.clone();
         let judge = Arc::new(Judge {
             log,
             grants,
             settings,
-            mode,
+            state,
+            own_files,
+            place: Mutex::new(place),
             asking: tokio::sync::Mutex::default(),
             now: Mutex::default(),
         });
-        let attached = server.attach(temp, Arc::new(Connections(Arc::clone(&judge))));
+        let attached = server.attach(&temp, Arc::new(Connections(Arc::clone(&judge))));
         Self { judge, _attached: attached }
+    }
+
+    /// Notes that the session's commands run elsewhere from now on.
+    pub(super) fn moved(&self, place: Place) {
+        *self.judge.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
     }
 
     /// Notes that a command runs for a call, so that the user can be asked about its connections.
@@ -124,7 +142,9 @@ struct Judge {
     log: SessionLog,
     grants: Arc<Grants>,
     settings: Arc<LiveSettings>,
-    mode: ModeNow,
+    state: StateNow,
+    own_files: OwnFiles,
+    place: Mutex<Place>,
     /// Held while the user is asked: one question at a time.
     asking: tokio::sync::Mutex<()>,
     now: Mutex<Now>,
@@ -176,7 +196,7 @@ impl Judge {
         let grants = self.grants.network();
         then(&NetworkPolicy {
             options: &now.sandbox.network,
-            permission_mode: (self.mode)(),
+            permission_mode: (self.state)().permission_mode,
             rules: &now.permissions.rules.network,
             grants: &grants,
         })
@@ -372,6 +392,14 @@ impl ConnectionJudge for Connections {
 
     fn is_for_reading(&self, destination: &Destination) -> bool {
         NetworkScope::group_of(destination).is_some()
+    }
+
+    async fn push(&self, push: &Push) -> Result<(), String> {
+        let gone = CancellationToken::new();
+        let _withdraw = gone.clone().drop_guard();
+        let (judge, push) = (Arc::clone(&self.0), push.clone());
+        let asking = tokio::spawn(async move { judge.decide_push(&push, &gone).await });
+        asking.await.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     fn expectation(&self, name: &str) -> Expectation {

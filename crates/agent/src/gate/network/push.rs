@@ -1,0 +1,275 @@
+//! Pushes to the project's remote repositories. The rules for commands decide, by the `git push`
+//! that does the same, whatever has started it.
+
+use super::{GONE, Judge, Place, Running};
+use crate::{
+    Access, CallPlace, Description, Effect, Lifetime, Mode, PermissionRequest, ProjectPrograms, Push,
+    RefChange, Remedy, RuntimeOptions, ToolContent, ToolKind,
+    limits::{ANCESTRY_WAIT, PUSHED_REFS, PUSHED_REFS_TOLD},
+    policy::{
+        self, Bounds, CommandConfinement, Decision, Dialect, Policy, PolicySettings, Resolved, Subject,
+    },
+};
+use std::sync::{Arc, PoisonError};
+use system::{AbsPath, Command};
+use tokio_util::sync::CancellationToken;
+
+/// The number of characters of an id that are shown.
+const SHORT_ID: usize = 7;
+
+/// A change of a reference, and whether it loses no commit of the remote repository.
+struct Judged<'a> {
+    change: &'a RefChange,
+    is_forward: bool,
+}
+
+impl Judge {
+    /// Decides about a push, and asks the user once it is its turn.
+    pub(super) async fn decide_push(&self, push: &Push, gone: &CancellationToken) -> Result<(), String> {
+        if push.changes.len() > PUSHED_REFS {
+            return Err(format!("it changes more than {PUSHED_REFS} references at once"));
+        }
+        let mut judged = Vec::with_capacity(push.changes.len());
+        for change in &push.changes {
+            judged.push(Judged { change, is_forward: self.is_forward(push, change).await });
+        }
+        let line = line(push, &judged);
+        let (decision, remedy) = self.by_rules(&line);
+        match decision {
+            Decision::Allow { .. } => return Ok(()),
+            Decision::Deny { reason, .. } => {
+                let what = if judged.iter().all(|judged| judged.is_forward) {
+                    "the push"
+                } else {
+                    "a push that deletes a reference, or replaces commits of the remote repository,"
+                };
+                return Err(format!("{what} is refused (`{line}`): {reason}"));
+            }
+            Decision::Ask { .. } if self.is_allowed_as_it_runs() => return Ok(()),
+            Decision::Ask { .. } => {}
+        }
+        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
+            return Err(GONE.to_owned());
+        };
+        let (_, answer, _) =
+            self.answer(gone, |running| request(running, push, &judged, &line, remedy)).await?;
+        answer
+    }
+
+    /// Returns the decision about a command line outside of a sandbox, and what would allow it.
+    fn by_rules(&self, line: &str) -> (Decision, Remedy) {
+        let now = self.settings.seen();
+        let state = (self.state)();
+        let policy = Policy {
+            mode: state.mode,
+            permission_mode: state.permission_mode,
+            settings: PolicySettings::of(&now),
+            readable: Vec::new(),
+            temp: None,
+            grants: &self.grants,
+            confinement: CommandConfinement::Off,
+            apart: false,
+        };
+        let roots = self.roots();
+        let access = Access::Execute {
+            command: line.to_owned(),
+            cwd: roots.first().cloned().unwrap_or_else(|| self.own_files.temp.clone()),
+            unconfined: false,
+            reason: None,
+            lifetime: Lifetime::Session,
+        };
+        let accesses = [Resolved::new(access, None, Dialect::Bash)];
+        let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &accesses, roots: &roots };
+        (policy::decide(&policy, &subject), policy::remedy(&policy, &subject))
+    }
+
+    /// Returns whether a rule allows the command that runs by its own line, which pushes.
+    fn is_allowed_as_it_runs(&self) -> bool {
+        let line = self.lock().running.as_ref().map(|running| running.line.clone());
+        line.is_some_and(|line| {
+            policy::pushes(&line) && matches!(self.by_rules(&line).0, Decision::Allow { rule: "AllowRule" })
+        })
+    }
+
+    /// Returns whether a change loses no commit of the remote repository, as git in the room sees
+    /// it. A change of a tag that is there does, as for git.
+    async fn is_forward(&self, push: &Push, change: &RefChange) -> bool {
+        let (Some(old), Some(new)) = (&change.old, &change.new) else { return change.new.is_some() };
+        if change.name.starts_with("refs/tags/") {
+            return false;
+        }
+        for directory in &push.directories {
+            if self.is_ancestor(directory, old, new).await {
+                return true;
+            }
+        }
+        false
+    }
+
+    async fn is_ancestor(&self, directory: &AbsPath, old: &str, new: &str) -> bool {
+        let now = self.settings.seen();
+        let (system, programs) = {
+            let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+            (Arc::clone(&place.system), self.programs(&now, &place, directory))
+        };
+        let words = ["--git-dir=.", "-c", "core.commitGraph=false", "merge-base", "--is-ancestor", old, new];
+        let args = words.map(str::to_owned).to_vec();
+        let mut command = Command::new("git", args, directory.clone(), 0);
+        let own = [("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_OPTIONAL_LOCKS", "0")];
+        command.env = own.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let check = async {
+            let mut process = programs.on(system).await.spawn(command).await.ok()?;
+            process.wait().await.ok()
+        };
+        let ended = tokio::time::timeout(ANCESTRY_WAIT, check).await;
+        ended.ok().flatten().is_some_and(|status| status.success())
+    }
+
+    /// Returns the place in which git reads the project's history.
+    fn programs(&self, now: &RuntimeOptions, place: &Place, directory: &AbsPath) -> ProjectPrograms {
+        let sandbox = policy::sandbox(&Bounds {
+            options: &now.sandbox,
+            mode: Mode::Ask,
+            roots: &place.roots,
+            blocked_paths: &now.permissions.blocked_paths,
+            rules: &now.permissions.rules,
+            own_files: Some(&self.own_files),
+            folder: now.permissions.folder.as_ref(),
+        });
+        ProjectPrograms::new(directory.clone(), sandbox)
+    }
+
+    fn roots(&self) -> Vec<AbsPath> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).roots.clone()
+    }
+}
+
+/// Returns the command line that does the same as a push.
+fn line(push: &Push, judged: &[Judged<'_>]) -> String {
+    let remote = policy::quoted(&push.remote);
+    if judged.is_empty() {
+        return format!("git lfs push {remote}");
+    }
+    let command = |judged: &Judged<'_>| {
+        let option = match (judged.is_forward, &judged.change.new) {
+            (_, None) => "--delete ",
+            (false, _) => "--force ",
+            (true, _) => "",
+        };
+        format!("git push {option}{remote} {}", policy::quoted(short_name(&judged.change.name)))
+    };
+    judged.iter().map(command).collect::<Vec<_>>().join(" && ")
+}
+
+/// Returns a name as people write it.
+fn short_name(name: &str) -> &str {
+    ["refs/heads/", "refs/tags/"].iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name)
+}
+
+/// Describes a change in words.
+fn described(judged: &Judged<'_>) -> String {
+    let RefChange { name, old, new } = judged.change;
+    let short = |id: &Option<String>| id.as_deref().map_or("", |id| &id[..SHORT_ID.min(id.len())]).to_owned();
+    let (kind, name) = match name.strip_prefix("refs/tags/") {
+        Some(tag) => ("tag ", tag),
+        None => ("", short_name(name)),
+    };
+    match (old, new) {
+        (_, None) => format!("delete {kind}{name}, which is {}", short(old)),
+        (None, Some(_)) => format!("new {kind}{name} at {}", short(new)),
+        (Some(_), Some(_)) if judged.is_forward => {
+            format!("{kind}{name} from {} to {}", short(old), short(new))
+        }
+        (Some(_), Some(_)) => format!("replace {kind}{name}, which is {}, by {}", short(old), short(new)),
+    }
+}
+
+/// Returns the question about a push of the command that runs.
+fn request(
+    running: &Running,
+    push: &Push,
+    judged: &[Judged<'_>],
+    line: &str,
+    remedy: Remedy,
+) -> PermissionRequest {
+    let command = crate::one_line(&running.line);
+    let place = crate::one_line(&push.repository);
+    let all: Vec<_> = judged.iter().map(|judged| crate::one_line(&described(judged))).collect();
+    let mut changes = all.iter().take(PUSHED_REFS_TOLD).cloned().collect::<Vec<_>>().join("; ");
+    if all.is_empty() {
+        changes.push_str("files of Git LFS");
+    }
+    if all.len() > PUSHED_REFS_TOLD {
+        changes.push_str(&format!("; and {} more", all.len() - PUSHED_REFS_TOLD));
+    }
+    let brief = format!("Let it push to {place}: {changes}?");
+    PermissionRequest {
+        id: running.call.clone(),
+        name: running.tool.clone(),
+        description: Description {
+            title: format!("Push to {place}"),
+            kind: ToolKind::Execute,
+            locations: Vec::new(),
+        },
+        question: format!("Let `{command}` push to {place}: {changes}?"),
+        brief,
+        place: CallPlace { directory: None, facts: vec![place.clone()] },
+        content: vec![ToolContent::Content(crate::Content::text(all.join("\n")))],
+        raw_input: serde_json::json!({ "command": running.line, "pushes": line, "repository": push.repository }),
+        grant_label: String::new(),
+        remedy,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(name: &str, old: Option<&str>, new: Option<&str>) -> RefChange {
+        RefChange { name: name.to_owned(), old: old.map(str::to_owned), new: new.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_push_is_the_line_that_does_the_same() {
+        let push = |changes| Push {
+            repository: "https://h/x".to_owned(),
+            remote: "origin".to_owned(),
+            directories: Vec::new(),
+            changes,
+        };
+        let (one, two) = (Some("11111111"), Some("22222222"));
+        for (change, is_forward, expected, text) in [
+            (
+                change("refs/heads/main", one, two),
+                true,
+                "git push origin main",
+                "main from 1111111 to 2222222",
+            ),
+            (change("refs/heads/a;b", None, two), true, "git push origin 'a;b'", "new a;b at 2222222"),
+            (
+                change("refs/heads/main", one, two),
+                false,
+                "git push --force origin main",
+                "replace main, which is 1111111, by 2222222",
+            ),
+            (
+                change("refs/tags/v1", one, None),
+                false,
+                "git push --delete origin v1",
+                "delete tag v1, which is 1111111",
+            ),
+            (
+                change("refs/for/x", None, one),
+                true,
+                "git push origin refs/for/x",
+                "new refs/for/x at 1111111",
+            ),
+        ] {
+            let push = push(vec![change.clone()]);
+            let judged = [Judged { change: &push.changes[0], is_forward }];
+            assert_eq!(line(&push, &judged), expected);
+            assert_eq!(described(&judged[0]), text);
+        }
+        assert_eq!(line(&push(Vec::new()), &[]), "git lfs push origin");
+    }
+}

@@ -1,0 +1,165 @@
+//! The beginning of a push: the references that it would change, in the packet lines of git's
+//! protocol for packs.
+
+use agent::RefChange;
+
+/// Maximum size of the beginning of a push, in bytes.
+const HEAD_BYTES: usize = 1 << 20;
+
+/// Maximum number of characters of the reason of a refusal.
+const REASON_CHARS: usize = 1000;
+
+/// Maximum size of a part of an answer, in bytes.
+const BAND_BYTES: usize = 60_000;
+
+/// The size of the length at the beginning of a packet, in bytes.
+const LENGTH: usize = 4;
+
+/// The end of the list.
+const FLUSH: &[u8; LENGTH] = b"0000";
+
+/// Returns the references that a push would change, from its beginning; `None` if more is needed.
+///
+/// # Errors
+/// The reason why it cannot be decided about.
+pub(super) fn changes(bytes: &[u8]) -> Result<Option<Vec<RefChange>>, String> {
+    let (mut rest, mut changes) = (bytes, Vec::new());
+    loop {
+        if rest.starts_with(FLUSH) {
+            return Ok(Some(changes));
+        }
+        let Some((packet, after)) = packet(rest)? else {
+            let is_long = bytes.len() > HEAD_BYTES;
+            return if is_long { Err("the push changes too many references".to_owned()) } else { Ok(None) };
+        };
+        changes.extend(change(packet)?);
+        rest = after;
+    }
+}
+
+/// Returns the content of the first packet and what follows it; `None` if more is needed.
+///
+/// # Errors
+/// It is no packet.
+pub(super) fn packet(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, String> {
+    let Some((length, rest)) = bytes.split_at_checked(LENGTH) else { return Ok(None) };
+    let text = std::str::from_utf8(length).ok();
+    let number = text.and_then(|text| usize::from_str_radix(text, 16).ok());
+    let length = number.and_then(|number| number.checked_sub(LENGTH));
+    let length = length.ok_or_else(|| "it is not git's protocol".to_owned())?;
+    Ok(rest.split_at_checked(length))
+}
+
+/// Returns a packet with a message that git prints as an error of the host.
+pub(super) fn error(reason: &str) -> Vec<u8> {
+    let text = format!("ERR sandbox: {reason}\n");
+    format!("{:04x}{text}", text.len() + LENGTH).into_bytes()
+}
+
+/// Returns the answer of a host that refuses a push, for a client that has sent this beginning.
+pub(super) fn rejection(bytes: &[u8], reason: &str) -> Vec<u8> {
+    let capabilities = packet(bytes).ok().flatten().and_then(|(first, _)| {
+        let at = first.iter().position(|byte| *byte == 0)?;
+        std::str::from_utf8(&first[at + 1..]).ok()
+    });
+    let has = |name: &str| capabilities.is_some_and(|all| all.split_whitespace().any(|known| known == name));
+    let line = |text: &[u8]| [format!("{:04x}", text.len() + LENGTH).as_bytes(), text].concat();
+    let mut report = line(b"unpack ok\n");
+    let reason: String = reason.chars().filter(|c| !c.is_control()).take(REASON_CHARS).collect();
+    for change in changes(bytes).ok().flatten().unwrap_or_default() {
+        report.extend(line(format!("ng {} sandbox: {reason}\n", change.name).as_bytes()));
+    }
+    report.extend(FLUSH);
+    match () {
+        () if !has("report-status") && !has("report-status-v2") => Vec::new(),
+        () if has("side-band-64k") => {
+            let parts = report.chunks(BAND_BYTES).flat_map(|part| line(&[&[1], part].concat()));
+            parts.chain(*FLUSH).collect()
+        }
+        () => report,
+    }
+}
+
+/// Reads one line of the list; `None` for one that changes nothing.
+fn change(packet: &[u8]) -> Result<Option<RefChange>, String> {
+    // The first line ends with the capabilities of the client.
+    let line = packet.split(|byte| *byte == 0).next().unwrap_or_default();
+    let line = std::str::from_utf8(line).map_err(|_| "the name of a reference is not UTF-8".to_owned())?;
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    let words: Vec<_> = line.splitn(3, ' ').collect();
+    let is_id = |text: &str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match words[..] {
+        ["shallow", id] if is_id(id) => Ok(None),
+        [old, new, name] if is_id(old) && is_id(new) && !name.is_empty() => {
+            let id = |text: &str| text.bytes().any(|byte| byte != b'0').then(|| text.to_owned());
+            Ok(Some(RefChange { name: name.to_owned(), old: id(old), new: id(new) }))
+        }
+        ["push-cert", ..] => {
+            Err("signed pushes are not possible in the sandbox; push without --signed".to_owned())
+        }
+        _ => Err("it is not git's protocol".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ONE: &str = "1111111111111111111111111111111111111111";
+    const NONE: &str = "0000000000000000000000000000000000000000";
+
+    fn line(text: &str) -> String {
+        format!("{:04x}{text}", text.len() + LENGTH)
+    }
+
+    #[test]
+    fn the_list_names_each_reference() {
+        let first = line(&format!("{NONE} {ONE} refs/heads/new\0 report-status agent=git/2"));
+        let second = line(&format!("{ONE} {NONE} refs/heads/old\n"));
+        let shallow = line(&format!("shallow {ONE}"));
+        let text = format!("{shallow}{first}{second}0000PACK");
+        let found = changes(text.as_bytes()).unwrap().unwrap();
+        let names: Vec<_> = found.iter().map(|change| change.name.as_str()).collect();
+        assert_eq!(names, ["refs/heads/new", "refs/heads/old"]);
+        assert_eq!((found[0].old.as_deref(), found[0].new.as_deref()), (None, Some(ONE)));
+        assert_eq!((found[1].old.as_deref(), found[1].new.as_deref()), (Some(ONE), None));
+        let end = text.find("0000PACK").unwrap() + FLUSH.len();
+        assert!((0..end).all(|length| changes(&text.as_bytes()[..length]) == Ok(None)));
+        assert_eq!(changes(b"0000"), Ok(Some(Vec::new())));
+    }
+
+    #[test]
+    fn other_lists_are_refused() {
+        let cert = line("push-cert\0 caps");
+        let short = line("1 2 refs/heads/x");
+        for text in [&cert, &short, "0003", "0001", "zzzz", "0009abcde", &line("shallow x")] {
+            assert!(changes(text.as_bytes()).is_err(), "{text}");
+        }
+        let many = line(&format!("{NONE} {ONE} refs/heads/{}", "x".repeat(60_000))).repeat(20);
+        assert!(changes(many.as_bytes()).unwrap_err().contains("too many"));
+    }
+
+    #[test]
+    fn a_rejection_names_each_reference() {
+        let list = |capabilities: &str| {
+            format!("{}0000", line(&format!("{NONE} {ONE} refs/heads/x\0{capabilities}"))).into_bytes()
+        };
+        let text = |capabilities: &str| {
+            String::from_utf8(rejection(&list(capabilities), "the user\nsaid no")).unwrap()
+        };
+        let report =
+            format!("{}{}0000", line("unpack ok\n"), line("ng refs/heads/x sandbox: the usersaid no\n"));
+        assert_eq!(text(" report-status agent=x"), report);
+        let band = line(&format!("\u{1}{report}"));
+        assert_eq!(text("report-status-v2 side-band-64k"), format!("{band}0000"));
+        assert_eq!(text("side-band-64k"), "");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            changes(&bytes).ok();
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Remote repositories of a project: real git in a room, a host with a password, and an `ssh` of
+//! the test.
+
+use crate::backend::{self, NAME};
+use crate::stage::Stage;
+use egress::GitAccess;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use system::LocalSystem;
+use tempfile::TempDir;
+
+/// Stands in for `ssh`: notes its words and runs the command that is meant for the host.
+const SSH: &str = "#!/bin/sh\necho \"$@\" >> \"$0.log\"\nfor last; do :; done\n[ \"$last\" = deny ] && exit 1\n\
+                   echo \"$GIT_PROTOCOL\" >> \"$0.log\"\nexec sh -c \"$last\"\n";
+
+/// The user's settings: where git finds the password.
+const SETTINGS: &str = "[credential]\n\thelper = \"!f() { test $1 = get && cat >> $HOME/asked && echo username=me && echo password=secret; }; f\"\n[user]\n\tname = A\n\temail = a@b\n[init]\n\tdefaultBranch = main\n";
+
+struct GitStage {
+    stage: Stage,
+    world: TempDir,
+}
+
+impl GitStage {
+    /// Creates a room with a clone of the repository `private.git`, whose remotes are `web`, `ssh`
+    /// and `public`; `None` if this machine has no rooms.
+    async fn new() -> Option<Self> {
+        let world = tempfile::tempdir_in("/var/tmp").unwrap();
+        let at = |name: &str| world.path().join(name);
+        let home = at("home");
+        std::fs::create_dir(&home).unwrap();
+        std::fs::write(home.join(".gitconfig"), SETTINGS).unwrap();
+        let ssh = at("ssh");
+        std::fs::write(&ssh, SSH).unwrap();
+        std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let (address, tls) = backend::serve(at("host")).await;
+        let variables = [
+            ("PATH", std::env::var("PATH").unwrap()),
+            ("HOME", home.to_str().unwrap().to_owned()),
+            ("GIT_SSH_COMMAND", ssh.to_str().unwrap().to_owned()),
+            ("GIT_DIR", "/nowhere".to_owned()),
+        ];
+        let access = GitAccess {
+            tls: Box::new(move || Ok(tls.clone())),
+            system: Arc::new(LocalSystem::new()),
+            variables: variables.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        };
+        let stage = Stage::with_host(address, Arc::default(), Some(access)).await?;
+        let new = Self { stage, world };
+        for name in ["private.git", "other.git", "public.git"] {
+            let bare = new.host(name);
+            new.outside(&["init", "-q", "--bare", bare.to_str().unwrap()], "/");
+            new.outside(&["config", "http.receivepack", "true"], bare.to_str().unwrap());
+        }
+        let project = new.stage.project().as_str().to_owned();
+        new.outside(&["init", "-q"], &project);
+        new.outside(&["commit", "-q", "--allow-empty", "-m", "one"], &project);
+        let bare = new.host("private.git").to_str().unwrap().to_owned();
+        for name in ["private.git", "other.git", "public.git"] {
+            new.outside(&["push", "-q", new.host(name).to_str().unwrap(), "HEAD:refs/heads/main"], &project);
+        }
+        for (remote, url) in [
+            ("web", format!("https://{NAME}/private.git")),
+            ("ssh", format!("me@{NAME}:{bare}")),
+            ("public", format!("https://{NAME}/public.git")),
+        ] {
+            new.outside(&["remote", "add", remote, &url], &project);
+        }
+        Some(new)
+    }
+
+    fn host(&self, name: &str) -> PathBuf {
+        self.world.path().join("host").join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.world.path().join(name)).unwrap_or_default()
+    }
+
+    /// Runs git outside of the room.
+    fn outside(&self, words: &[&str], directory: &str) -> String {
+        let home = self.world.path().join("home");
+        let output = Command::new("git")
+            .args(words)
+            .current_dir(directory)
+            .env("HOME", home)
+            .env_remove("GIT_DIR")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn branches(&self, name: &str) -> String {
+        self.outside(&["for-each-ref", "--format=%(refname:short)"], path(&self.host(name)))
+    }
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_private_repository_is_fetched_and_pushed() {
+    let Some(git) = GitStage::new().await else { return };
+    for (remote, subject) in [("web", "one\n"), ("ssh", "two\n")] {
+        let line = format!("git fetch -q {remote} && git log -1 --format=%s {remote}/main");
+        assert_eq!(git.stage.run(&line).await, Ok(subject.to_owned()), "{remote} {:?}", git.stage.refused());
+        let line = format!(
+            "git -c user.name=A -c user.email=a@b commit -q --allow-empty -m two && git push -q {remote} HEAD:{remote}-new HEAD:main"
+        );
+        assert_eq!(git.stage.run(&line).await, Ok(String::new()), "{remote} {:?}", git.stage.refused());
+        let pushes = git.stage.pushes();
+        let names: Vec<_> = pushes[0].changes.iter().map(|change| change.name.clone()).collect();
+        assert_eq!((pushes.len(), pushes[0].remote.as_str()), (1, remote));
+        assert_eq!(names, ["refs/heads/main".to_owned(), format!("refs/heads/{remote}-new")]);
+        assert!(pushes[0].changes[0].old.is_some() && pushes[0].changes[1].old.is_none());
+        assert_eq!(pushes[0].directories, [git.stage.project().join(".git")]);
+        assert!(git.branches("private.git").contains(&format!("{remote}-new")));
+    }
+    let log = git.read("ssh.log");
+    assert!(
+        log.contains(&format!("-o BatchMode=yes -o SendEnv=GIT_PROTOCOL me@{NAME} git-upload-pack")),
+        "{log}"
+    );
+    assert!(log.contains("version=2") && log.contains("git-receive-pack"), "{log}");
+    // The command has seen neither the password nor the key.
+    let env = git.stage.run("env; cat ~/.gitconfig .git/config 2>&1 || true").await.unwrap();
+    assert!(!env.contains("secret") && !env.contains("GIT_SSH"), "{env}");
+    assert!(git.read("home/asked").contains("host=git.ok.test"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_push_changes_nothing() {
+    let Some(git) = GitStage::new().await else { return };
+    for remote in ["web", "ssh"] {
+        let before = git.branches("private.git");
+        let error = git.stage.run(&format!("git push {remote} HEAD:bad HEAD:good 2>&1")).await.unwrap_err();
+        assert!(error.contains("the test says no"), "{error}");
+        assert_eq!(git.branches("private.git"), before);
+        assert!(git.stage.refused().iter().any(|refused| refused.contains("the test says no")));
+        let nothing = git.stage.run(&format!("git push {remote} HEAD:main 2>&1")).await;
+        assert_eq!(nothing, Ok("Everything up-to-date\n".to_owned()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_pushes_and_fetches_pass_whole() {
+    let Some(git) = GitStage::new().await else { return };
+    let commit = "head -c 3000000 /dev/urandom > big && git add big && git -c user.name=A -c user.email=a@b commit -qm big";
+    git.stage.run(commit).await.unwrap();
+    for remote in ["web", "ssh"] {
+        let line = format!("git push -q {remote} HEAD:big-{remote} 2>&1");
+        assert_eq!(git.stage.run(&line).await, Ok(String::new()));
+        let url = git.stage.run(&format!("git remote get-url {remote}")).await.unwrap();
+        let line =
+            format!("git clone -q -b big-{remote} {} c-{remote} && cmp big c-{remote}/big", url.trim());
+        assert_eq!(git.stage.run(&line).await, Ok(String::new()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_repositories_get_no_credential() {
+    let Some(git) = GitStage::new().await else { return };
+    git.stage.run("git fetch -q web").await.unwrap();
+    let other = git.host("other.git").to_str().unwrap().to_owned();
+    for (line, reason) in [
+        ("git ls-remote http://git.tiller/git.ok.test/other.git".to_owned(), "needs a password"),
+        ("git ls-remote http://git.tiller/git.ok.test/private.git/../other.git".to_owned(), "needs a password"),
+        ("git push http://git.tiller/git.ok.test/other.git HEAD:x".to_owned(), "no remote that the project had"),
+        ("git push http://git.tiller/git.ok.test/public2.git HEAD:x".to_owned(), "no remote"),
+        (format!("git ls-remote git://git.tiller:22/me@{NAME}/{other}"), "no remote that the project had"),
+        ("curl -sSf http://git.tiller/git.ok.test/private.git/HEAD".to_owned(), "403"),
+        ("curl -sSf -X DELETE http://git.tiller/git.ok.test/private.git".to_owned(), "403"),
+        ("curl -sSf 'http://git.tiller/git.ok.test/private.git/info/refs?service=git-upload-pack' -H 'Host: x'".to_owned(), "403"),
+        ("curl -sSf http://git.tiller/evil.test/x/info/refs?service=git-upload-pack".to_owned(), "403"),
+        ("git remote add later https://git.ok.test/other.git; git ls-remote later".to_owned(), ""),
+    ] {
+        let error = git.stage.run(&format!("({line}) 2>&1")).await.expect_err(&line);
+        assert!(error.contains(reason), "{line}: {error}");
+        assert!(!error.contains("secret"), "{error}");
+    }
+    assert_eq!(git.stage.pushes(), []);
+    // One that everybody can read can be read.
+    git.stage.run("git ls-remote http://git.tiller/git.ok.test/public.git").await.unwrap();
+    assert!(!git.read("home/asked").contains("other"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_that_cannot_be_read_is_refused() {
+    let Some(git) = GitStage::new().await else { return };
+    let url = "http://git.tiller/git.ok.test/private.git/git-receive-pack";
+    for (line, reason) in [
+        (format!("printf 0003 | curl -sS --data-binary @- {url}"), "not git's protocol"),
+        (format!("printf x | curl -sS -H 'Content-Encoding: gzip' --data-binary @- {url}"), "compressed"),
+        (format!("printf 00 | curl -sS --data-binary @- {url}"), "ended early"),
+        (
+            "curl -sS -d '{\"operation\":\"upload\"}' http://git.tiller/git.ok.test/other.git/info/lfs/objects/batch"
+                .to_owned(),
+            "are uploaded by Git LFS",
+        ),
+    ] {
+        let said = git.stage.run(&line).await.unwrap();
+        assert!(said.contains(reason), "{line}: {said}");
+    }
+    assert_eq!(git.stage.pushes(), []);
+    let batch = "git fetch -q web; curl -sSf -d '{\"operation\":\"upload\"}' http://git.tiller/git.ok.test/private.git/info/lfs/objects/batch";
+    assert_eq!(git.stage.run(batch).await, Ok("{\"objects\":[]}".to_owned()));
+    assert_eq!(git.stage.pushes()[0].changes, []);
+}
