@@ -109,8 +109,11 @@ impl RoomNetwork for Egress {
 
     async fn variables(&self, session: &AbsPath, remotes: Vec<GitRemote>) -> Vec<(String, String)> {
         match &self.git {
-            Some(git) => git.variables(session, remotes).await,
-            None => Vec::new(),
+            Some(git) => {
+                let signs = locked(&self.judges).get(session).map(|judge| judge.signs());
+                git.variables(session, remotes, signs.unwrap_or_default()).await
+            }
+            None => git::variables(Vec::new()),
         }
     }
 }

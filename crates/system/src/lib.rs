@@ -62,7 +62,9 @@ pub use process::{
 };
 pub use project_file::{FoundRules, read_found, resolve_inside};
 pub use read_only::ReadOnly;
-pub use room_network::{GitRemote, InsideSockets, RoomInside, RoomNetwork, RoomPorts, RoomSockets};
+pub use room_network::{
+    GIT_SIGNING, GitRemote, InsideSockets, RoomInside, RoomNetwork, RoomPorts, RoomSockets,
+};
 pub use sandbox::{
     Confinement, LinkedFile, MIN_LANDLOCK_ABI, Network, ProtectedPaths, ResourceLimits, Sandbox,
     SandboxLevel, SandboxSupport, SecretPaths,

@@ -8,6 +8,9 @@ use std::fs::File;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 
+/// The directory in a room in which git finds programs that sign by [`RoomNetwork`].
+pub const GIT_SIGNING: &str = "/run/git-signing";
+
 /// The ports in the network namespace of a session's commands that are served from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct RoomPorts {

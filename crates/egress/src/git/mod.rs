@@ -12,6 +12,7 @@
 mod address;
 mod programs;
 mod push;
+mod sign;
 mod ssh;
 mod web;
 
@@ -20,11 +21,11 @@ pub(crate) use web::serve as serve_web;
 
 use crate::dial::Dialer;
 use address::Address;
-use agent::{Push, RefChange};
+use agent::{Push, RefChange, SignCommits};
 use programs::{Programs, Rewrites};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use system::{AbsPath, GitRemote, System};
+use system::{AbsPath, GIT_SIGNING, GitRemote, System};
 
 /// The name of the host, in rooms only.
 pub(crate) const HOST: &str = "git.tiller";
@@ -53,8 +54,9 @@ pub(crate) struct Git {
 
 /// The remote repositories of a session.
 pub(crate) struct Repositories {
-    /// The remotes that the others are made of.
+    /// The remotes and the setting that the others are made of.
     remotes: Vec<GitRemote>,
+    signs: SignCommits,
     by_key: HashMap<String, Repository>,
     variables: Vec<(String, String)>,
     /// The values of `Authorization` for repositories that need one, by their keys.
@@ -92,15 +94,49 @@ pub(crate) struct Session<'a> {
     pub(crate) dialer: &'a dyn Dialer,
 }
 
+/// Returns the variables by which git has some settings in all of its processes, and does not clean
+/// up in the background, where it would be ended with the command.
+pub(crate) fn variables(settings: Vec<(String, String)>) -> Vec<(String, String)> {
+    let in_front =
+        ["gc.autoDetach", "maintenance.autoDetach"].map(|name| (name.to_owned(), "false".to_owned()));
+    let mut variables = Vec::new();
+    for (at, (name, value)) in settings.into_iter().chain(in_front).enumerate() {
+        variables.push((format!("GIT_CONFIG_KEY_{at}"), name));
+        variables.push((format!("GIT_CONFIG_VALUE_{at}"), value));
+    }
+    variables.push(("GIT_CONFIG_COUNT".to_owned(), (variables.len() / 2).to_string()));
+    variables
+}
+
+/// Returns the settings by which git signs commits and tags, or does not. Pushes are not signed,
+/// because a signed list of references cannot be refused in part.
+fn signing(signs: SignCommits) -> Vec<(String, String)> {
+    let program = |name: &str| format!("{GIT_SIGNING}/{name}");
+    let settings = match signs {
+        SignCommits::Never => vec![
+            ("commit.gpgSign", "false".to_owned()),
+            ("tag.gpgSign", "false".to_owned()),
+            ("tag.forceSignAnnotated", "false".to_owned()),
+        ],
+        SignCommits::Ask | SignCommits::Always => vec![
+            ("gpg.program", program("gpg")),
+            ("gpg.ssh.program", program("ssh-keygen")),
+            ("gpg.x509.program", program("gpgsm")),
+        ],
+    };
+    let all = settings.into_iter().chain([("push.gpgSign", "false".to_owned())]);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 /// Returns the directories whose programs are not those of the user.
 fn apart(repository: &Repository) -> Vec<AbsPath> {
     repository.directories.iter().filter_map(AbsPath::parent).collect()
 }
 
 impl Repositories {
-    fn new(mut remotes: Vec<GitRemote>, rewrites: &Rewrites) -> Self {
+    fn new(mut remotes: Vec<GitRemote>, rewrites: &Rewrites, signs: SignCommits) -> Self {
         remotes.truncate(REMOTES);
-        let (mut by_key, mut settings) = (HashMap::<String, Repository>::new(), Vec::new());
+        let (mut by_key, mut settings) = (HashMap::<String, Repository>::new(), signing(signs));
         for remote in &remotes {
             let mut inside = |url: &str| {
                 let Some(address) = Address::parse(url) else { return url.to_owned() };
@@ -128,15 +164,7 @@ impl Repositories {
         }
         settings.sort();
         settings.dedup();
-        let mut variables = Vec::new();
-        for (at, (name, value)) in settings.into_iter().enumerate() {
-            variables.push((format!("GIT_CONFIG_KEY_{at}"), name));
-            variables.push((format!("GIT_CONFIG_VALUE_{at}"), value));
-        }
-        if !variables.is_empty() {
-            variables.push(("GIT_CONFIG_COUNT".to_owned(), (variables.len() / 2).to_string()));
-        }
-        Self { remotes, by_key, variables, credentials: Mutex::default() }
+        Self { remotes, signs, by_key, variables: variables(settings), credentials: Mutex::default() }
     }
 
     fn get(&self, key: &str) -> Option<&Repository> {
@@ -165,15 +193,17 @@ impl Git {
         &self,
         session: &AbsPath,
         remotes: Vec<GitRemote>,
+        signs: SignCommits,
     ) -> Vec<(String, String)> {
-        if let Some(known) = self.of(session).filter(|known| known.remotes == remotes) {
+        let is_same = |known: &Arc<Repositories>| known.remotes == remotes && known.signs == signs;
+        if let Some(known) = self.of(session).filter(is_same) {
             return known.variables.clone();
         }
         let rewrites = match remotes.is_empty() {
             true => Rewrites::default(),
             false => self.programs.rewrites().await,
         };
-        let all = Arc::new(Repositories::new(remotes, &rewrites));
+        let all = Arc::new(Repositories::new(remotes, &rewrites, signs));
         self.lock().insert(session.clone(), Arc::clone(&all));
         all.variables.clone()
     }
@@ -214,13 +244,14 @@ mod tests {
                 remote("local", "../x", "/a/.git"),
             ],
             &rewrites,
+            SignCommits::Ask,
         );
         let settings: Vec<_> = all.variables.chunks(2).map(|pair| (&*pair[0].1, pair.get(1))).collect();
         let text = format!("{settings:?}");
         let http = "url.http://git.tiller/h/me/x.insteadOf";
         assert_eq!(text.matches(http).count(), 2, "{text}");
         assert!(text.contains("url.git://git.tiller:22/git@h/me/x.pushInsteadOf"), "{text}");
-        assert_eq!(all.variables.last().unwrap(), &("GIT_CONFIG_COUNT".to_owned(), "3".to_owned()));
+        assert_eq!(all.variables.last().unwrap(), &("GIT_CONFIG_COUNT".to_owned(), "9".to_owned()));
         let found = all.get("/h/me/x").unwrap();
         assert_eq!((found.remote.as_str(), found.directories.len()), ("origin", 2));
         assert!(all.get("/h/me/y").is_none());

@@ -2,6 +2,7 @@
 //! credentials and for rules about addresses, and `ssh`.
 
 use super::address::{Address, HTTPS_PORT};
+use agent::Signing;
 use std::sync::Arc;
 use std::time::Duration;
 use system::{AbsPath, Confinement, Output, Piped, PipedCommand, Process, System};
@@ -18,14 +19,42 @@ const ERROR_BYTES: usize = 4096;
 const CREDENTIAL_WAIT: Duration = Duration::from_secs(60);
 
 /// Variables by which git asks nobody at a terminal.
-const UNATTENDED: [(&str, &str); 3] =
-    [("GIT_TERMINAL_PROMPT", "0"), ("GIT_ASKPASS", "false"), ("GCM_INTERACTIVE", "never")];
+const UNATTENDED: [(&str, &str); 4] = [
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", "false"),
+    ("GCM_INTERACTIVE", "never"),
+    ("SSH_ASKPASS_REQUIRE", "force"),
+];
 
 /// Starts `ssh` as git does: by the variables and the setting that name another program.
 const SSH: &str = r#"
 ssh=${GIT_SSH_COMMAND:-$(git config --get core.sshCommand)}
 [ -n "$ssh" ] && eval "exec $ssh"' "$@"'
 exec "${GIT_SSH:-ssh}" "$@"
+"#;
+
+/// Signs what it reads with the program of the user's settings. Its own name is that of the program
+/// otherwise.
+const GPG: &str = r#"
+case $0 in
+gpg) program=$(git config --get gpg.openpgp.program || git config --get gpg.program) ;;
+*) program=$(git config --get gpg.x509.program) ;;
+esac
+exec "${program:-$0}" --status-fd=2 -bsau "$1"
+"#;
+
+/// The same for a key of SSH: a file, or the text of a public key that the user's agent has.
+const SSH_KEYGEN: &str = r#"
+program=$(git config --get gpg.ssh.program)
+case $1 in
+key::*|ssh-*|ecdsa-*|sk-*)
+  file=$(mktemp) || exit
+  trap 'rm -f "$file"' EXIT
+  printf '%s
+' "${1#key::}" > "$file"
+  "${program:-$0}" -Y sign -n git -f "$file" -U ;;
+*) exec "${program:-$0}" -Y sign -n git -f "$1" ;;
+esac
 "#;
 
 /// The user's programs.
@@ -40,6 +69,8 @@ impl Programs {
     pub(super) fn new(system: Arc<dyn System>, mut variables: Vec<(String, String)>) -> Self {
         const OF_GIT: [&str; 4] = ["GIT_SSH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
         variables.retain(|(name, _)| !name.starts_with("GIT_") || OF_GIT.contains(&name.as_str()));
+        // A program that asks at the terminal would disturb the interface.
+        variables.retain(|(name, _)| name != "GPG_TTY");
         variables.extend(UNATTENDED.map(|(name, value)| (name.to_owned(), value.to_owned())));
         Self { system, variables }
     }
@@ -109,9 +140,53 @@ impl Programs {
         self.start("sh", args, env, apart).await
     }
 
+    /// Returns a signature in the form that git keeps.
+    ///
+    /// # Errors
+    /// What the program says if it does not sign.
+    pub(super) async fn signature(&self, signing: &Signing) -> Result<String, String> {
+        let Signing { program, key, object, .. } = signing;
+        let script = match program.as_str() {
+            "gpg" | "gpgsm" => GPG,
+            "ssh-keygen" => {
+                self.expect_own_key(key).await?;
+                SSH_KEYGEN
+            }
+            other => return Err(format!("{other} is no program that signs")),
+        };
+        let text = self.run("sh", &["-c", script, program, key], object, &[]).await?;
+        if text.is_empty() { Err(format!("{program} made no signature")) } else { Ok(text) }
+    }
+
+    /// Checks that a key for SSH is the one of the user's settings: its program reads a file of
+    /// that name.
+    async fn expect_own_key(&self, key: &str) -> Result<(), String> {
+        let mut known = Vec::new();
+        for kind in [&["--type=path"][..], &[]] {
+            let words = [&["config"], kind, &["--get", "user.signingKey"]].concat();
+            known.extend(self.git(&words, "", &[]).await.map(|text| text.trim().to_owned()));
+        }
+        let own = |own: &str| own.trim_start_matches("key::") == key.trim_start_matches("key::");
+        match known.iter().any(|known| own(known)) {
+            true => Ok(()),
+            false => Err(format!("{key} is not the user's user.signingKey")),
+        }
+    }
+
     async fn git(&self, args: &[&str], input: &str, apart: &[AbsPath]) -> Result<String, String> {
+        self.run("git", args, input, apart).await
+    }
+
+    async fn run(
+        &self,
+        program: &str,
+        args: &[&str],
+        input: &str,
+        apart: &[AbsPath],
+    ) -> Result<String, String> {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let Piped { input: mut to, output, mut process } = self.start("git", args, Vec::new(), apart).await?;
+        let Piped { input: mut to, output, mut process } =
+            self.start(program, args, Vec::new(), apart).await?;
         let talk = async {
             let mut text = String::new();
             to.write_all(input.as_bytes()).await?;
@@ -124,7 +199,7 @@ impl Programs {
             Ok(text) => text.map_err(|error| error.to_string())?,
             Err(_) => {
                 process.kill().await;
-                return Err(format!("git did not answer within {} s", CREDENTIAL_WAIT.as_secs()));
+                return Err(format!("{program} did not answer within {} s", CREDENTIAL_WAIT.as_secs()));
             }
         };
         let said = messages(process.as_mut()).await;

@@ -16,7 +16,7 @@ const BAND_BYTES: usize = 60_000;
 const LENGTH: usize = 4;
 
 /// The end of the list.
-const FLUSH: &[u8; LENGTH] = b"0000";
+pub(super) const FLUSH: &[u8; LENGTH] = b"0000";
 
 /// Returns the references that a push would change, from its beginning; `None` if more is needed.
 ///
@@ -52,8 +52,12 @@ pub(super) fn packet(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, String> {
 
 /// Returns a packet with a message that git prints as an error of the host.
 pub(super) fn error(reason: &str) -> Vec<u8> {
-    let text = format!("ERR sandbox: {reason}\n");
-    format!("{:04x}{text}", text.len() + LENGTH).into_bytes()
+    line(format!("ERR sandbox: {reason}\n").as_bytes())
+}
+
+/// Returns a packet.
+pub(super) fn line(content: &[u8]) -> Vec<u8> {
+    [format!("{:04x}", content.len() + LENGTH).as_bytes(), content].concat()
 }
 
 /// Returns the answer of a host that refuses a push, for a client that has sent this beginning.
@@ -63,7 +67,6 @@ pub(super) fn rejection(bytes: &[u8], reason: &str) -> Vec<u8> {
         std::str::from_utf8(&first[at + 1..]).ok()
     });
     let has = |name: &str| capabilities.is_some_and(|all| all.split_whitespace().any(|known| known == name));
-    let line = |text: &[u8]| [format!("{:04x}", text.len() + LENGTH).as_bytes(), text].concat();
     let mut report = line(b"unpack ok\n");
     let reason: String = reason.chars().filter(|c| !c.is_control()).take(REASON_CHARS).collect();
     for change in changes(bytes).ok().flatten().unwrap_or_default() {
@@ -110,7 +113,7 @@ mod tests {
     const NONE: &str = "0000000000000000000000000000000000000000";
 
     fn line(text: &str) -> String {
-        format!("{:04x}{text}", text.len() + LENGTH)
+        String::from_utf8(super::line(text.as_bytes())).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Repositories at addresses of SSH. A command speaks git's own protocol, and the user's `ssh`
 //! talks to the host. The user's keys and their agent stay outside of the room.
 
-use super::{Repository, Session, address::Address, apart, programs, push};
+use super::{Repository, Session, address::Address, apart, programs, push, sign};
 use crate::limits::{COPY_BYTES, HELLO_WAIT, IDLE_WAIT};
 use crate::outbound::{Refused, idle};
 use agent::{ConnectionJudge, Destination};
@@ -25,6 +25,8 @@ struct Request<'a> {
 enum Service {
     Fetch,
     Push,
+    /// The service of `git archive`, by which the room's programs ask for signatures.
+    Sign,
 }
 
 impl Service {
@@ -32,6 +34,7 @@ impl Service {
         match self {
             Self::Fetch => "git-upload-pack",
             Self::Push => "git-receive-pack",
+            Self::Sign => "git-upload-archive",
         }
     }
 }
@@ -49,7 +52,9 @@ impl<'a> Request<'a> {
         let text = std::str::from_utf8(packet).ok()?;
         let mut parts = text.split('\0');
         let (service, path) = parts.next()?.split_once(' ')?;
-        let service = [Service::Fetch, Service::Push].into_iter().find(|known| known.program() == service)?;
+        let service = [Service::Fetch, Service::Push, Service::Sign]
+            .into_iter()
+            .find(|known| known.program() == service)?;
         let version = parts.find_map(|part| part.strip_prefix("version=")?.parse().ok());
         Some(Self { service, path, version })
     }
@@ -87,6 +92,13 @@ async fn served(
     let sent = first.split_off(packet.len() + 4);
     let request =
         Request::parse(&packet).ok_or_else(|| Refused::by_error("only fetches and pushes are served"))?;
+    if request.service == Service::Sign {
+        let signed = sign::serve(session.git, sent, stream, judge).await;
+        let answer = signed.map_err(|reason| Refused { answer: sign::refusal(&reason), reason })?;
+        // The program may have ended.
+        stream.write_all(&answer).await.ok();
+        return Ok(());
+    }
     let repository = session.repositories.get(request.path).filter(|found| found.address.is_ssh());
     let repository = repository.ok_or_else(|| {
         let path = request.path;
@@ -235,7 +247,7 @@ mod tests {
         assert_eq!(Request::parse(fetch), Some(expected));
         let push = Request { service: Service::Push, path: "/h/x", version: None };
         assert_eq!(Request::parse(b"git-receive-pack /h/x\0host=h\0"), Some(push));
-        for other in [&b"git-upload-archive /x\0"[..], b"git-upload-pack", b"", b"\xff /x"] {
+        for other in [&b"git-shell /x\0"[..], b"git-upload-pack", b"", b"\xff /x"] {
             assert_eq!(Request::parse(other), None);
         }
     }

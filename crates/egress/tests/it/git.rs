@@ -22,6 +22,10 @@ struct GitStage {
     world: TempDir,
 }
 
+/// Stands in for `gpg`: its signature is the number of bytes that it was given.
+const GPG: &str = "#!/bin/sh\n[ \"$1 $2\" = '--status-fd=2 -bsau' ] || exit 3\nprintf '%s' \"$3\" > \"$0.key\"\n\
+                   printf -- '-----BEGIN PGP SIGNATURE-----\\n%s\\n-----END PGP SIGNATURE-----\\n' $(wc -c)\n";
+
 impl GitStage {
     /// Creates a room with a clone of the repository `private.git`, whose remotes are `web`, `ssh`
     /// and `public`; `None` if this machine has no rooms.
@@ -31,15 +35,18 @@ impl GitStage {
         let home = at("home");
         std::fs::create_dir(&home).unwrap();
         std::fs::write(home.join(".gitconfig"), SETTINGS).unwrap();
-        let ssh = at("ssh");
-        std::fs::write(&ssh, SSH).unwrap();
-        std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let (ssh, gpg) = (at("ssh"), at("gpg"));
+        for (path, script) in [(&ssh, SSH), (&gpg, GPG)] {
+            std::fs::write(path, script).unwrap();
+            std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
         let (address, tls) = backend::serve(at("host")).await;
         let variables = [
             ("PATH", std::env::var("PATH").unwrap()),
             ("HOME", home.to_str().unwrap().to_owned()),
             ("GIT_SSH_COMMAND", ssh.to_str().unwrap().to_owned()),
             ("GIT_DIR", "/nowhere".to_owned()),
+            ("GPG_TTY", "/dev/tty".to_owned()),
         ];
         let access = GitAccess {
             tls: Box::new(move || Ok(tls.clone())),
@@ -208,4 +215,61 @@ async fn a_push_that_cannot_be_read_is_refused() {
     let batch = "git fetch -q web; curl -sSf -d '{\"operation\":\"upload\"}' http://git.tiller/git.ok.test/private.git/info/lfs/objects/batch";
     assert_eq!(git.stage.run(batch).await, Ok("{\"objects\":[]}".to_owned()));
     assert_eq!(git.stage.pushes()[0].changes, []);
+}
+
+/// Words for `git` by which a commit has an author.
+const AUTHOR: &str = "-c user.name=A -c user.email=a@b";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_are_signed_outside_of_the_room() {
+    let Some(git) = GitStage::new().await else { return };
+    let gpg = git.world.path().join("gpg");
+    git.outside(&["config", "--global", "gpg.program", path(&gpg)], "/");
+    let line = format!("git {AUTHOR} commit -q --allow-empty -S -m signed 2>&1 && git cat-file -p HEAD");
+    let commit = git.stage.run(&line).await.unwrap();
+    assert!(commit.contains("gpgsig -----BEGIN PGP SIGNATURE-----"), "{commit}");
+    assert_eq!(git.read("gpg.key"), "A <a@b>");
+    let line = format!("git {AUTHOR} -c user.signingKey=ABC tag -s v1 -m tagged 2>&1 && git cat-file -p v1");
+    let tag = git.stage.run(&line).await.unwrap();
+    assert!(tag.contains("-----BEGIN PGP SIGNATURE-----"), "{tag}");
+    assert_eq!(git.read("gpg.key"), "ABC");
+    let line = format!("git {AUTHOR} commit -q --allow-empty -S -m bad 2>&1");
+    let refused = git.stage.run(&line).await.unwrap_err();
+    assert!(refused.contains("sandbox: the test says no"), "{refused}");
+    // What is no commit is not signed, whatever asks.
+    let line = "printf 'any text' | /run/git-signing/gpg --status-fd=2 -bsau ABC 2>&1";
+    let refused = git.stage.run(line).await.unwrap_err();
+    assert!(refused.contains("only commits and tags are signed"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_ssh_sign_too() {
+    let Some(git) = GitStage::new().await else { return };
+    let home = git.world.path().join("home");
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+        .arg(home.join("key"))
+        .output();
+    // Not every machine has it.
+    if !made.is_ok_and(|made| made.status.success()) {
+        return;
+    }
+    let key = home.join("key.pub");
+    git.outside(&["config", "--global", "user.signingKey", path(&key)], "/");
+    let sign = |key: &str, message: &str| {
+        format!(
+            "git {AUTHOR} -c gpg.format=ssh -c user.signingKey={key} commit -q --allow-empty -S -m {message} 2>&1"
+        )
+    };
+    git.stage.run(&sign(path(&key), "signed")).await.unwrap();
+    let project = git.stage.project().as_str().to_owned();
+    let commit = git.outside(&["cat-file", "-p", "HEAD"], &project);
+    assert!(commit.contains("gpgsig -----BEGIN SSH SIGNATURE-----"), "{commit}");
+    let signers = home.join("signers");
+    let text = format!("a@b {}", std::fs::read_to_string(&key).unwrap());
+    std::fs::write(&signers, text).unwrap();
+    let allowed = format!("gpg.ssh.allowedSignersFile={}", path(&signers));
+    git.outside(&["-c", &allowed, "verify-commit", "HEAD"], &project);
+    let refused = git.stage.run(&sign("/etc/shadow", "signed")).await.unwrap_err();
+    assert!(refused.contains("is not the user's user.signingKey"), "{refused}");
 }

@@ -1,6 +1,6 @@
 //! A room with its network, and what is around it.
 
-use agent::{CommandNetwork, ConnectionJudge, Destination, Expectation, Push, Traffic};
+use agent::{CommandNetwork, ConnectionJudge, Destination, Expectation, Push, SignCommits, Signing, Traffic};
 use async_trait::async_trait;
 use egress::{Dialer, Egress, GitAccess};
 use std::any::Any;
@@ -86,6 +86,17 @@ impl ConnectionJudge for TestJudge {
             true => Err("the test says no".to_owned()),
             false => Ok(()),
         }
+    }
+
+    async fn sign(&self, signing: &Signing) -> Result<(), String> {
+        match signing.subject.contains("bad") {
+            true => Err("the test says no".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    fn signs(&self) -> SignCommits {
+        SignCommits::Ask
     }
 
     fn expectation(&self, name: &str) -> Expectation {

@@ -9,7 +9,7 @@ mod served;
 mod web;
 
 pub(crate) use interface::{EnterChoice, Interface, ScreenChoice};
-pub(crate) use network::{NETWORKS, Rule, RuleList, network_word};
+pub(crate) use network::{NETWORKS, Rule, RuleList, SIGN_COMMITS, network_word};
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
 pub(crate) use serve::{NodeSettings, OidcSettings, OtelSettings, ServeSettings};
 pub(crate) use served::{ServedUser, SharedKeys, UserFolder, named_addresses};

@@ -1,12 +1,16 @@
 //! The network of sandboxed commands, and rules as they are written.
 
-use agent::{NetworkRule, PermissionRule, PermissionRules};
+use agent::{NetworkRule, PermissionRule, PermissionRules, SignCommits};
 use std::str::FromStr;
 use system::{AbsPath, Network};
 
 /// The words for the network of commands in settings.
 pub(crate) const NETWORKS: [(&str, Network); 3] =
     [("off", Network::Off), ("on", Network::Open), ("allow-list", Network::Session)];
+
+/// The words for signatures in settings.
+pub(crate) const SIGN_COMMITS: [(&str, SignCommits); 3] =
+    [("ask", SignCommits::Ask), ("always", SignCommits::Always), ("never", SignCommits::Never)];
 
 /// Returns the word for a network.
 pub(crate) fn network_word(network: Network) -> &'static str {

@@ -4,9 +4,9 @@
 mod push;
 
 use crate::{
-    CommandNetwork, ConnectionJudge, Description, Destination, Expectation, NetworkOptions,
-    PermissionOutcome, PermissionRequest, Push, Remedy, SessionEvent, SessionState, Severity, ToolCallId,
-    ToolKind, ToolOutput, Traffic,
+    CommandNetwork, ConnectionJudge, Description, Destination, Expectation, NetworkOptions, PermissionMode,
+    PermissionOutcome, PermissionRequest, Push, Remedy, SessionEvent, SessionState, Severity, SignCommits,
+    Signing, ToolCallId, ToolKind, ToolOutput, Traffic,
     limits::{NETWORK_HOSTS, NETWORK_HOSTS_TOLD, NETWORK_QUESTIONS},
     log::SessionLog,
     policy::{
@@ -156,6 +156,8 @@ struct Now {
     used: BTreeMap<String, Used>,
     /// The servers of commands that no result has named, with their addresses outside.
     servers: BTreeMap<u16, SocketAddr>,
+    /// The keys that sign without a question, with the permission mode of that answer.
+    keys: HashMap<String, PermissionMode>,
     /// The traffic of groups of hosts in this session, by their names.
     groups: HashMap<&'static str, Arc<GroupTraffic>>,
 }
@@ -400,6 +402,18 @@ impl ConnectionJudge for Connections {
         let (judge, push) = (Arc::clone(&self.0), push.clone());
         let asking = tokio::spawn(async move { judge.decide_push(&push, &gone).await });
         asking.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    async fn sign(&self, signing: &Signing) -> Result<(), String> {
+        let gone = CancellationToken::new();
+        let _withdraw = gone.clone().drop_guard();
+        let (judge, signing) = (Arc::clone(&self.0), signing.clone());
+        let asking = tokio::spawn(async move { judge.decide_signing(&signing, &gone).await });
+        asking.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    fn signs(&self) -> SignCommits {
+        self.settings.seen().sandbox.network.sign_commits
     }
 
     fn expectation(&self, name: &str) -> Expectation {

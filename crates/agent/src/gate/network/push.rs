@@ -3,8 +3,8 @@
 
 use super::{GONE, Judge, Place, Running};
 use crate::{
-    Access, CallPlace, Description, Effect, Lifetime, Mode, PermissionRequest, ProjectPrograms, Push,
-    RefChange, Remedy, RuntimeOptions, ToolContent, ToolKind,
+    Access, CallPlace, Description, Effect, Lifetime, Mode, PermissionOutcome, PermissionRequest,
+    ProjectPrograms, Push, RefChange, Remedy, RuntimeOptions, SignCommits, Signing, ToolContent, ToolKind,
     limits::{ANCESTRY_WAIT, PUSHED_REFS, PUSHED_REFS_TOLD},
     policy::{
         self, Bounds, CommandConfinement, Decision, Dialect, Policy, PolicySettings, Resolved, Subject,
@@ -54,6 +54,31 @@ impl Judge {
         let (_, answer, _) =
             self.answer(gone, |running| request(running, push, &judged, &line, remedy)).await?;
         answer
+    }
+
+    /// Decides about a signature, and asks the user once it is its turn.
+    pub(super) async fn decide_signing(
+        &self,
+        signing: &Signing,
+        gone: &CancellationToken,
+    ) -> Result<(), String> {
+        match self.settings.seen().sandbox.network.sign_commits {
+            SignCommits::Always => return Ok(()),
+            SignCommits::Never => return Err("the setting sandbox.sign_commits is never".to_owned()),
+            SignCommits::Ask => {}
+        }
+        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
+            return Err(GONE.to_owned());
+        };
+        let mode = (self.state)().permission_mode;
+        if self.lock().keys.get(&signing.key) == Some(&mode) {
+            return Ok(());
+        }
+        let (_, answer, outcome) = self.answer(gone, |running| signing_request(running, signing)).await?;
+        if outcome == PermissionOutcome::AllowAlways {
+            self.lock().keys.insert(signing.key.clone(), mode);
+        }
+        answer.map_err(|why| format!("{why}; the setting sandbox.sign_commits can decide about it"))
     }
 
     /// Returns the decision about a command line outside of a sandbox, and what would allow it.
@@ -218,6 +243,29 @@ fn request(
         raw_input: serde_json::json!({ "command": running.line, "pushes": line, "repository": push.repository }),
         grant_label: String::new(),
         remedy,
+    }
+}
+
+/// Returns the question about a signature for the command that runs.
+fn signing_request(running: &Running, signing: &Signing) -> PermissionRequest {
+    let command = crate::one_line(&running.line);
+    let (key, subject) = (crate::one_line(&signing.key), crate::one_line(&signing.subject));
+    let what = format!("sign the {} “{subject}” with your key {key}", signing.kind);
+    PermissionRequest {
+        description: Description {
+            title: format!("Sign a {} with the key {key}", signing.kind),
+            kind: ToolKind::Execute,
+            locations: Vec::new(),
+        },
+        question: format!("Let `{command}` {what}?"),
+        brief: format!("Let it {what}?"),
+        place: CallPlace { directory: None, facts: vec![key.clone()] },
+        content: vec![ToolContent::Content(crate::Content::text(signing.object.clone()))],
+        raw_input: serde_json::json!({ "command": running.line, "signs": signing.object, "key": signing.key }),
+        grant_label: format!("signatures with the key {key} in this session"),
+        id: running.call.clone(),
+        name: running.tool.clone(),
+        remedy: Remedy::default(),
     }
 }
 

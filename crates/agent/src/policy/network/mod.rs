@@ -13,10 +13,10 @@ mod seam;
 mod tests;
 
 pub use address::{AddressKind, address_kind, refused as refused_address};
-pub use options::NetworkOptions;
+pub use options::{NetworkOptions, SignCommits};
 pub use rule::NetworkRule;
 pub(crate) use seam::GroupTraffic;
-pub use seam::{CommandNetwork, ConnectionJudge, Expectation, Push, RefChange, Traffic};
+pub use seam::{CommandNetwork, ConnectionJudge, Expectation, Push, RefChange, Signing, Traffic};
 
 use super::host;
 use crate::PermissionMode;

@@ -17,6 +17,21 @@ pub struct NetworkOptions {
     pub ask_wait: Duration,
     /// Whether this machine reaches the servers of commands.
     pub forward_ports: bool,
+    /// Whether commits and tags of commands are signed with the user's keys.
+    pub sign_commits: SignCommits,
+}
+
+/// Whether commits and tags that commands make are signed with the user's keys, as git's settings
+/// ask for. The order is that of permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum SignCommits {
+    /// They are not signed.
+    Never,
+    /// The user is asked.
+    #[default]
+    Ask,
+    /// They are signed.
+    Always,
 }
 
 impl Default for NetworkOptions {
@@ -27,6 +42,7 @@ impl Default for NetworkOptions {
             ask_hosts: true,
             ask_wait: NETWORK_ASK_WAIT,
             forward_ports: true,
+            sign_commits: SignCommits::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The seam to the server of the network of commands, which is outside of this crate.
 
-use super::Destination;
+use super::{Destination, SignCommits};
 use crate::limits::{NETWORK_SENT_BYTES, NETWORK_SENT_SHARE};
 use async_trait::async_trait;
 use std::any::Any;
@@ -32,6 +32,15 @@ pub trait ConnectionJudge: Send + Sync {
     /// # Errors
     /// The reason for the refusal.
     async fn push(&self, push: &Push) -> Result<(), String>;
+
+    /// Returns whether a commit or a tag may be signed. Waits for the user's answer.
+    ///
+    /// # Errors
+    /// The reason for the refusal.
+    async fn sign(&self, signing: &Signing) -> Result<(), String>;
+
+    /// Returns whether commits and tags are signed.
+    fn signs(&self) -> SignCommits;
 
     /// Returns what is known of a host before any connection to it, for the name server.
     fn expectation(&self, name: &str) -> Expectation;
@@ -85,6 +94,21 @@ pub struct RefChange {
     pub old: Option<String>,
     /// The id of the object that it gets; `None` if it is deleted.
     pub new: Option<String>,
+}
+
+/// A commit or a tag that a command wants to have signed with a key of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signing {
+    /// The program that signs: `gpg`, `gpgsm` or `ssh-keygen`.
+    pub program: String,
+    /// The key, as the program takes it.
+    pub key: String,
+    /// What it is: `commit` or `tag`.
+    pub kind: &'static str,
+    /// The first line of its message.
+    pub subject: String,
+    /// All of its text.
+    pub object: String,
 }
 
 /// What the rules say of a host before any connection to it.

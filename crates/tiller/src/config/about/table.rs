@@ -349,6 +349,13 @@ const OWN: &[About] = &[
                at the loopback addresses of this machine. Never on a server.",
     },
     About {
+        name: "sandbox.sign_commits",
+        takes: Takes::Word(&["ask", "always", "never"]),
+        default: DefaultValue::Text("ask"),
+        text: "Whether commits and tags of sandboxed commands are [signed](sandbox.md#git) where git's \
+               settings ask for it. The user's program signs outside of the sandbox.",
+    },
+    About {
         name: "sandbox.writable_paths",
         takes: Takes::List(Item::Path),
         default: DefaultValue::EmptyList,

@@ -10,7 +10,7 @@ use super::key::joined;
 use super::{InProject, Key, Value, ValueError};
 use crate::limits::HOOK_TIMEOUT_MAX;
 use crate::options::{
-    AskLoginShell, EnterChoice, NETWORKS, RuleList, ScreenChoice, SearchChoice, Terminal, Tools,
+    AskLoginShell, EnterChoice, NETWORKS, RuleList, SIGN_COMMITS, ScreenChoice, SearchChoice, Terminal, Tools,
 };
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
@@ -368,6 +368,13 @@ const OWN: &[Key] = &[
             after.commands.network.forward_ports <= before.commands.network.forward_ports
         }),
         set: |o, _, v| Ok(o.commands.network.forward_ports = v.flag()?),
+    },
+    Key {
+        name: "sandbox.sign_commits",
+        in_project: InProject::Tightens(|before, after| {
+            after.commands.network.sign_commits <= before.commands.network.sign_commits
+        }),
+        set: |o, _, v| Ok(o.commands.network.sign_commits = v.one_of(&SIGN_COMMITS)?),
     },
     Key {
         name: "sandbox.writable_paths",

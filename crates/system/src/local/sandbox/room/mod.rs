@@ -19,6 +19,8 @@ pub(super) mod open;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]
+mod signing;
+#[cfg(target_os = "linux")]
 mod sockets;
 
 #[cfg(target_os = "linux")]

@@ -7,6 +7,7 @@
 use super::{
     home, names,
     root::{Root, cover, name_of, open_directory, open_named},
+    signing,
 };
 use crate::local::sandbox::{devices, namespaces::problem};
 use crate::view::SYSTEM_DIRECTORIES;
@@ -70,6 +71,7 @@ pub(super) fn build(view: &View, network: Network) -> Result<(), String> {
     std::env::set_current_dir("/").map_err(problem("/"))?;
     if network == Network::Session {
         names::cover()?;
+        signing::place()?;
     }
     if rustix::process::geteuid().is_root() {
         cover_private("/etc".as_ref(), PRIVATE_DEPTH)?;
