@@ -4,6 +4,7 @@ use crate::{
     Access, Effect, Lifetime, RuntimeOptions,
     gate::hypothesis::{self, Question},
     policy::network::{Destination, NetworkDecision, NetworkGrants, NetworkPolicy, WEB_PORTS, decide},
+    policy::pushes,
 };
 use std::sync::Arc;
 use system::{AbsPath, System};
@@ -52,7 +53,14 @@ pub async fn explain(
     let steps =
         hypothesis::explain(options, system.as_ref(), cwd, asked(system.as_ref(), cwd, what, write).await)
             .await;
-    steps.into_iter().map(|(rule, says)| Step { rule: rule.to_owned(), says }).collect()
+    let mut steps: Vec<_> =
+        steps.into_iter().map(|(rule, says)| Step { rule: rule.to_owned(), says }).collect();
+    if let Some(decision) = steps.last_mut().filter(|last| last.says.starts_with("allow") && pushes(what)) {
+        decision
+            .says
+            .push_str("; the push is asked about when it reaches the network, unless a rule allows it");
+    }
+    steps
 }
 
 /// Returns what `what` is explained as.

@@ -16,6 +16,8 @@ pub struct Remedy {
     pub paths: Vec<AbsPath>,
     /// The rules that allow the connection, if it is one of a command.
     pub hosts: Vec<NetworkRule>,
+    /// The setting that decides about it, if no rule does.
+    pub setting: Option<&'static str>,
     /// Whether it runs without approval in the permission mode Prometheus.
     pub in_prometheus: bool,
 }
@@ -40,7 +42,7 @@ pub(crate) fn remedy(policy: &Policy<'_>, subject: &Subject<'_>) -> Remedy {
             && allows(policy, subject, policy.permission_mode, rules, paths)
     });
     let (rules, paths) = found.unwrap_or_default();
-    Remedy { rules, paths, hosts: Vec::new(), in_prometheus }
+    Remedy { rules, paths, hosts: Vec::new(), setting: None, in_prometheus }
 }
 
 /// Returns whether the policy allows a call with another mode and with more settings.

@@ -4,7 +4,7 @@ use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, LanguageModel, NetworkOptions,
     PermissionOptions, PermissionOutcome, PermissionRules, Push, RefChange, Runtime, RuntimeOptions,
-    SandboxOptions, SessionEvent, SessionHandle, Surface, ToolStatus,
+    SandboxOptions, SessionEvent, SessionHandle, Signing, Surface, ToolStatus,
 };
 use serde_json::json;
 use std::any::Any;
@@ -79,6 +79,11 @@ async fn stage_with(
                     log.lock().unwrap().push(format!("{push} {}", pushed.err().unwrap_or("ok".to_owned())));
                     continue;
                 }
+                if let Some(key) = word.strip_prefix("sign:") {
+                    let signed = judge.sign(&by_key(key)).await;
+                    log.lock().unwrap().push(format!("{key} {}", signed.err().unwrap_or("ok".to_owned())));
+                    continue;
+                }
                 if let Some(name) = word.strip_prefix("lookup:") {
                     judge.looked_up(name);
                     continue;
@@ -131,6 +136,17 @@ fn to_origin(word: &str) -> Push {
         remote: "origin".to_owned(),
         directories: vec![AbsPath::new("/w/.git").unwrap()],
         changes: vec![change],
+    }
+}
+
+/// Returns a commit that is to be signed with a key.
+fn by_key(key: &str) -> Signing {
+    Signing {
+        program: "gpg".to_owned(),
+        key: key.to_owned(),
+        kind: "commit",
+        subject: "Subject".to_owned(),
+        object: "tree\n\nSubject".to_owned(),
     }
 }
 
@@ -361,4 +377,15 @@ async fn rules_for_commands_are_rules_for_pushes() {
     assert!(tried[0].contains("permissions.deny has 'bash(git push * main)'"), "{tried:?}");
     assert_eq!(tried[1], "other ok");
     assert_eq!(stage.questions(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_signature_is_asked_about_once_for_a_key() {
+    let answers = vec![Some(PermissionOutcome::AllowAlways), Some(PermissionOutcome::RejectOnce)];
+    let stage = stage(&["connect sign:K", "connect sign:K sign:L"], answers).await;
+    let refused = "L the user said no; the setting sandbox.sign_commits decides about signatures";
+    assert_eq!(stage.run().await, ["K ok", "K ok", refused]);
+    let asked = "Let `connect sign:K` sign the commit “Subject” with your key K?";
+    assert_eq!(stage.questions()[0], asked);
+    assert_eq!(stage.client.requests()[0].grant_label, "signatures with the key K in this session");
 }

@@ -77,7 +77,7 @@ pub(crate) fn with<T>(
 
 /// Returns the error for a call that no user can approve.
 fn denial(request: &PermissionRequest) -> String {
-    let Remedy { rules, paths, hosts, in_prometheus } = &request.remedy;
+    let Remedy { rules, paths, hosts, setting, in_prometheus } = &request.remedy;
     let words = hosts.iter().map(|host| format!("--allow-host {}", host.word()));
     let flags: Vec<_> = rules.iter().map(flag).chain(words).collect();
     let paths: Vec<_> = paths.iter().map(|path| format!("'{path}'")).collect();
@@ -87,7 +87,7 @@ fn denial(request: &PermissionRequest) -> String {
         (false, false) => {
             Some(format!("{}, with {} in the setting tools.allowed_paths", flags.join(" "), paths.join(", ")))
         }
-        (true, true) => None,
+        (true, true) => setting.map(|name| format!("the setting {name}")),
     };
     let mode = "--permission-mode prometheus (--yolo), or the setting tools.default_permission_mode";
     let advice = match (settings, in_prometheus) {

@@ -138,6 +138,9 @@ const TIMEOUT: &str = "timeout";
 /// The rule of an answer for which no connection waits any more.
 const GONE: &str = "the command has closed the connection";
 
+/// The reason of a refusal where nobody answers questions.
+const NO_USER: &str = "no user can be asked";
+
 struct Judge {
     log: SessionLog,
     grants: Arc<Grants>,
@@ -323,7 +326,7 @@ impl Judge {
             PermissionOutcome::RejectOnce | PermissionOutcome::RejectAlways => {
                 Err(match self.log.client().rejection(&request) {
                     None => "the user said no".to_owned(),
-                    Some(_) => "no user can be asked".to_owned(),
+                    Some(_) => NO_USER.to_owned(),
                 })
             }
         };

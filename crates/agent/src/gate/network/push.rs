@@ -1,7 +1,7 @@
 //! Pushes to the project's remote repositories. The rules for commands decide, by the `git push`
 //! that does the same, whatever has started it.
 
-use super::{GONE, Judge, Place, Running};
+use super::{GONE, Judge, NO_USER, Place, Running};
 use crate::{
     Access, CallPlace, Description, Effect, Lifetime, Mode, PermissionOutcome, PermissionRequest,
     ProjectPrograms, Push, RefChange, Remedy, RuntimeOptions, SignCommits, Signing, ToolContent, ToolKind,
@@ -13,6 +13,9 @@ use crate::{
 use std::sync::{Arc, PoisonError};
 use system::{AbsPath, Command};
 use tokio_util::sync::CancellationToken;
+
+/// The setting for signatures.
+const SIGN_COMMITS: &str = "sandbox.sign_commits";
 
 /// The number of characters of an id that are shown.
 const SHORT_ID: usize = 7;
@@ -51,9 +54,13 @@ impl Judge {
         let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
             return Err(GONE.to_owned());
         };
+        let rules: Vec<_> = remedy.rules.iter().map(ToString::to_string).collect();
         let (_, answer, _) =
             self.answer(gone, |running| request(running, push, &judged, &line, remedy)).await?;
-        answer
+        answer.map_err(|why| match why == NO_USER && !rules.is_empty() {
+            true => format!("{why}; the setting permissions.allow can have {}", rules.join(" and ")),
+            false => why,
+        })
     }
 
     /// Decides about a signature, and asks the user once it is its turn.
@@ -64,7 +71,7 @@ impl Judge {
     ) -> Result<(), String> {
         match self.settings.seen().sandbox.network.sign_commits {
             SignCommits::Always => return Ok(()),
-            SignCommits::Never => return Err("the setting sandbox.sign_commits is never".to_owned()),
+            SignCommits::Never => return Err(format!("the setting {SIGN_COMMITS} is never")),
             SignCommits::Ask => {}
         }
         let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
@@ -78,7 +85,7 @@ impl Judge {
         if outcome == PermissionOutcome::AllowAlways {
             self.lock().keys.insert(signing.key.clone(), mode);
         }
-        answer.map_err(|why| format!("{why}; the setting sandbox.sign_commits can decide about it"))
+        answer.map_err(|why| format!("{why}; the setting {SIGN_COMMITS} decides about signatures"))
     }
 
     /// Returns the decision about a command line outside of a sandbox, and what would allow it.
@@ -265,7 +272,7 @@ fn signing_request(running: &Running, signing: &Signing) -> PermissionRequest {
         grant_label: format!("signatures with the key {key} in this session"),
         id: running.call.clone(),
         name: running.tool.clone(),
-        remedy: Remedy::default(),
+        remedy: Remedy { setting: Some(SIGN_COMMITS), ..Remedy::default() },
     }
 }
 

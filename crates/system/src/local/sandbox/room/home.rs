@@ -258,7 +258,9 @@ fn without_secrets(path: &str, text: &str) -> String {
                         is_known(section.split([' ', '.', '"', ']']).next().unwrap_or_default());
                 }
                 let in_place = if known.has_sections { is_known_section } else { is_known(name) };
-                in_place && !is_secret_name(name)
+                // It names a key, and holds none.
+                let is_name_of_key = name.eq_ignore_ascii_case("signingkey");
+                in_place && (is_name_of_key || !is_secret_name(name))
             }
         };
         if is_kept && !has_credentials(trimmed) {
@@ -284,8 +286,8 @@ mod tests {
 
     #[test]
     fn copies_settings_without_credentials() {
-        let git = "[user]\n\tname = A\n\temail = a@b\n[credential]\n\thelper = store\n[url \"https://x:y@h/\"]\n\tinsteadOf = g:\n[Alias]\n\tst = status\n[include]\n\tpath = ~/secret\n[core]\n\taskpass = x\n";
-        let kept = "[user]\n\tname = A\n\temail = a@b\n[Alias]\n\tst = status\n[core]\n\taskpass = x\n";
+        let git = "[user]\n\tname = A\n\tsigningKey = ABC\n\temail = a@b\n[credential]\n\thelper = store\n[url \"https://x:y@h/\"]\n\tinsteadOf = g:\n[Alias]\n\tst = status\n[include]\n\tpath = ~/secret\n[core]\n\taskpass = x\n";
+        let kept = "[user]\n\tname = A\n\tsigningKey = ABC\n\temail = a@b\n[Alias]\n\tst = status\n[core]\n\taskpass = x\n";
         assert_eq!(without_secrets(".gitconfig", git), kept);
         assert_eq!(without_secrets(".config/git/config", git), kept);
         let npm = "registry=https://r/\n//r/:_authToken=abc\n_auth = abc\nsave-exact=true\nregistry=https://u:p@r/\n";
