@@ -24,7 +24,7 @@ impl Counted {
         Self { stream, traffic, own: Arc::default(), is_bound: true }
     }
 
-    /// Returns the stream without a bound for what is sent, which the user is asked about by itself.
+    /// Returns the stream without a bound for what is sent.
     pub(crate) fn without_bound(self) -> Self {
         Self { is_bound: false, ..self }
     }

@@ -10,9 +10,6 @@
 //! host, and of one to port 80 the `Host` of each request; otherwise a host that is listed would
 //! stand for all others at the same address.
 //!
-//! The remote repositories of a project are reached through [`git`], which adds the user's
-//! credentials outside of the room and asks about each push.
-//!
 //! Architecture Invariant: this crate must never connect to an address that it has not checked, or
 //! look up a host that is not decided about.
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Access, Effect, RuntimeOptions,
-    policy::{self, Bounds, CommandConfinement, Decision, Grants, Policy, PolicySettings, Resolved, Subject},
+    policy::{self, Bounds, CommandConfinement, Decision, Grants, Policy, Resolved, Subject},
 };
 use system::{AbsPath, System};
 
@@ -80,7 +80,7 @@ impl<'a> Hypothesis<'a> {
         let policy = Policy {
             mode: options.start.mode,
             permission_mode: options.start.permission_mode,
-            settings: PolicySettings::of(options),
+            settings: options.policy(),
             readable: Vec::new(),
             temp: None,
             grants: &self.grants,

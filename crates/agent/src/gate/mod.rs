@@ -16,8 +16,8 @@ use crate::{
     ToolContent,
     log::SessionLog,
     policy::{
-        self, Bounds, CommandConfinement, Decision, Dialect, Grants, OwnFiles, Policy, PolicySettings,
-        Resolved, Subject, found,
+        self, Bounds, CommandConfinement, Decision, Dialect, Grants, OwnFiles, Policy, Resolved, Subject,
+        found,
     },
     settings::LiveSettings,
     tool::titles,
@@ -419,7 +419,7 @@ impl Gate {
         Policy {
             mode: state.mode,
             permission_mode: state.permission_mode,
-            settings: PolicySettings::of(now),
+            settings: now.policy(),
             readable: self
                 .outputs
                 .iter()

@@ -153,7 +153,7 @@ impl CommandConfinement {
         matches!(self, Self::Sandbox { network: Network::Off | Network::Session, holds: true, .. })
     }
 
-    /// Returns whether pushes to remote repositories are decided about where they reach the network.
+    /// Returns whether a push is decided about when it reaches the network.
     pub(crate) fn sees_pushes(self) -> bool {
         matches!(self, Self::Sandbox { network: Network::Session, holds: true, .. })
     }

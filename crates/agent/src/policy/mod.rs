@@ -47,7 +47,7 @@ pub use servers::{Answer, ServerRule, ServerRules};
 pub use settings::PermissionRules;
 pub(crate) use shell::{Dialect, Shell, quoted};
 
-use crate::{Access, Effect, Mode, PermissionMode, RuntimeOptions, one_line};
+use crate::{Access, Effect, Mode, PermissionMode, one_line};
 use names::{Approval, Kind};
 use system::AbsPath;
 
@@ -128,22 +128,6 @@ pub(crate) struct PolicySettings<'a> {
     pub(crate) memories_trusted: bool,
     /// The folder that no call may leave.
     pub(crate) folder: Option<&'a AbsPath>,
-}
-
-impl<'a> PolicySettings<'a> {
-    /// Returns the settings for the policy.
-    pub(crate) fn of(options: &'a RuntimeOptions) -> Self {
-        Self {
-            allowed_paths: &options.permissions.allowed_paths,
-            blocked_paths: &options.permissions.blocked_paths,
-            denied_tools: &options.permissions.denied_tools,
-            rules: &options.permissions.rules,
-            own: &options.sandbox.guarded,
-            home: options.sandbox.files.home.as_ref(),
-            memories_trusted: options.prompt.memories.trusted,
-            folder: options.permissions.folder.as_ref(),
-        }
-    }
 }
 
 /// The decision of the chain and the rule that made it.

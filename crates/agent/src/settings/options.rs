@@ -2,7 +2,7 @@
 
 use crate::{
     CommandNetwork, Hooks, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, SandboxOptions,
-    ToolProviders, UserInstructions,
+    ToolProviders, UserInstructions, policy::PolicySettings,
 };
 use std::sync::Arc;
 use system::AbsPath;
@@ -28,6 +28,22 @@ pub struct RuntimeOptions {
     pub limits: Limits,
     /// Whether calls written as text are run.
     pub calls_as_text: CallsAsText,
+}
+
+impl RuntimeOptions {
+    /// Returns the settings that the permission policy depends on.
+    pub(crate) fn policy(&self) -> PolicySettings<'_> {
+        PolicySettings {
+            allowed_paths: &self.permissions.allowed_paths,
+            blocked_paths: &self.permissions.blocked_paths,
+            denied_tools: &self.permissions.denied_tools,
+            rules: &self.permissions.rules,
+            own: &self.sandbox.guarded,
+            home: self.sandbox.files.home.as_ref(),
+            memories_trusted: self.prompt.memories.trusted,
+            folder: self.permissions.folder.as_ref(),
+        }
+    }
 }
 
 /// What models are sent beside the conversation.

@@ -18,7 +18,7 @@ const ERROR_BYTES: usize = 4096;
 /// Maximum time for a credential, which the user may have to unlock.
 const CREDENTIAL_WAIT: Duration = Duration::from_secs(60);
 
-/// Variables by which git asks nobody at a terminal.
+/// Variables by which git asks no question at a terminal.
 const UNATTENDED: [(&str, &str); 4] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "false"),

@@ -39,11 +39,9 @@ impl Service {
     }
 }
 
-impl Refused {
-    /// Returns a refusal that git prints as an error of the host.
-    fn by_error(reason: &str) -> Self {
-        Self { reason: reason.to_owned(), answer: push::error(reason) }
-    }
+/// Returns a refusal that git prints as an error of the host.
+fn refused(reason: &str) -> Refused {
+    Refused { reason: reason.to_owned(), answer: push::error(reason) }
 }
 
 impl<'a> Request<'a> {
@@ -62,8 +60,8 @@ impl<'a> Request<'a> {
 
 /// Serves a connection of a command.
 pub(crate) async fn serve(session: &Session<'_>, stream: &mut TcpStream, judge: &Arc<dyn ConnectionJudge>) {
-    if let Err(refused) = served(session, stream, judge).await
-        && stream.write_all(&refused.answer).await.is_ok()
+    if let Err(Refused { answer, .. }) = served(session, stream, judge).await
+        && stream.write_all(&answer).await.is_ok()
     {
         // A client reads no answer before it has sent everything, and then closes the connection.
         let mut nowhere = tokio::io::sink();
@@ -88,10 +86,9 @@ async fn served(
         }
     };
     let packet = timeout(HELLO_WAIT, request).await.unwrap_or_else(|_| Err("no request came".to_owned()));
-    let packet = packet.map_err(|reason| Refused::by_error(&reason))?;
+    let packet = packet.map_err(|reason| refused(&reason))?;
     let sent = first.split_off(packet.len() + 4);
-    let request =
-        Request::parse(&packet).ok_or_else(|| Refused::by_error("only fetches and pushes are served"))?;
+    let request = Request::parse(&packet).ok_or_else(|| refused("only fetches and pushes are served"))?;
     if request.service == Service::Sign {
         let signed = sign::serve(session.git, sent, stream, judge).await;
         let answer = signed.map_err(|reason| Refused { answer: sign::refusal(&reason), reason })?;
@@ -102,7 +99,7 @@ async fn served(
     let repository = session.repositories.get(request.path).filter(|found| found.address.is_ssh());
     let repository = repository.ok_or_else(|| {
         let path = request.path;
-        Refused::by_error(&format!("{path} is no remote that the project had when the session began"))
+        refused(&format!("{path} is no remote that the project had when the session began"))
     })?;
     relay(session, repository, &request, sent, stream, judge).await
 }
@@ -116,8 +113,7 @@ async fn relay(
     judge: &Arc<dyn ConnectionJudge>,
 ) -> Result<(), Refused> {
     let destination = repository.address.destination();
-    let destination =
-        destination.ok_or_else(|| Refused::by_error("its host has no name that can be asked about"))?;
+    let destination = destination.ok_or_else(|| refused("its host has no name that can be asked about"))?;
     let served = async {
         judge.judge(&destination).await.map_err(|reason| Refused {
             answer: push::error(&format!("{destination} was refused: {reason}")),
@@ -142,7 +138,7 @@ async fn talk(
     let programs = &session.git.programs;
     let started = programs.ssh(&repository.address, &command, request.version, &apart(repository)).await;
     let Piped { input: mut to, output: mut from, mut process } =
-        started.map_err(|error| Refused::by_error(&format!("ssh does not start: {error}")))?;
+        started.map_err(|error| refused(&format!("ssh does not start: {error}")))?;
     let traffic = judge.connected(destination);
     let count = AtomicU64::new(0);
     let (mut own, mut client) = stream.split();
@@ -192,7 +188,7 @@ async fn talk(
     let mut is_asked = false;
     let ended = loop {
         tokio::select! {
-            result = &mut answered => break result.map_err(|error| Refused::by_error(&error.to_string())),
+            result = &mut answered => break result.map_err(|error| refused(&error.to_string())),
             result = &mut asked, if !is_asked => {
                 is_asked = true;
                 if let Err(refused) = result {
@@ -209,7 +205,7 @@ async fn talk(
         Ok(0) => {
             let said = programs::messages(process.as_mut()).await;
             let said = if said.is_empty() { "no answer" } else { &said };
-            Err(Refused::by_error(&format!("ssh to {}: {said}", repository.address)))
+            Err(refused(&format!("ssh to {}: {said}", repository.address)))
         }
         Ok(_) => Ok(()),
         Err(refused) => Err(refused),

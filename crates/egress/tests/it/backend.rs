@@ -9,11 +9,10 @@ use hyper_util::rt::TokioIo;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::Arc;
-use tokio::io::AsyncWriteExt;
+use system::{AbsPath, Confinement, LocalSystem, Piped, PipedCommand, System};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tokio::process::Command;
 use tokio_rustls::TlsAcceptor;
 
 /// The name of the host.
@@ -76,27 +75,39 @@ async fn answer(root: PathBuf, request: Request<Incoming>) -> Result<Response<Fu
         return Ok(Response::new(Full::new(Bytes::from_static(b"{\"objects\":[]}"))));
     }
     let body = body.collect().await?.to_bytes();
-    let mut child = Command::new("git")
-        .arg("http-backend")
-        .env("GIT_PROJECT_ROOT", root)
-        .env("GIT_HTTP_EXPORT_ALL", "1")
-        .env("REMOTE_USER", "me")
-        .env("PATH_INFO", path)
-        .env("QUERY_STRING", query)
-        .env("REQUEST_METHOD", parts.method.as_str())
-        .env("CONTENT_TYPE", header("content-type"))
-        .env("CONTENT_LENGTH", body.len().to_string())
-        .env("HTTP_CONTENT_ENCODING", header("content-encoding"))
-        .env("GIT_PROTOCOL", header("git-protocol"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let writing = tokio::spawn(async move { input.write_all(&body).await });
-    let output = child.wait_with_output().await.unwrap().stdout;
-    // It may end before it has read everything.
-    drop(writing.await.unwrap());
+    let variables = [
+        ("PATH", std::env::var("PATH").unwrap()),
+        ("GIT_PROJECT_ROOT", root.to_str().unwrap().to_owned()),
+        ("GIT_HTTP_EXPORT_ALL", "1".to_owned()),
+        ("REMOTE_USER", "me".to_owned()),
+        ("PATH_INFO", path),
+        ("QUERY_STRING", query),
+        ("REQUEST_METHOD", parts.method.to_string()),
+        ("CONTENT_TYPE", header("content-type").to_owned()),
+        ("CONTENT_LENGTH", body.len().to_string()),
+        ("HTTP_CONTENT_ENCODING", header("content-encoding").to_owned()),
+        ("GIT_PROTOCOL", header("git-protocol").to_owned()),
+    ];
+    let command = PipedCommand {
+        program: "git".to_owned(),
+        args: vec!["http-backend".to_owned()],
+        cwd: AbsPath::new("/").unwrap(),
+        inherit: Vec::new(),
+        env: variables.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        error_limit: 4096,
+        confinement: Confinement::Lifted,
+        apart_from: Vec::new(),
+    };
+    let Piped { mut input, output: mut from, process: _process } =
+        LocalSystem::new().spawn_piped(command).await.unwrap();
+    let writing = async move {
+        // It may end before it has read everything.
+        input.write_all(&body).await.ok();
+        input.shutdown().await.ok();
+    };
+    let mut output = Vec::new();
+    let (_, read) = tokio::join!(writing, from.read_to_end(&mut output));
+    read.unwrap();
     let end = output.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
     let head = std::str::from_utf8(&output[..end]).unwrap();
     let mut response = Response::new(Full::new(Bytes::copy_from_slice(&output[end + 4..])));

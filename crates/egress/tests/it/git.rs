@@ -5,9 +5,8 @@ use crate::backend::{self, NAME};
 use crate::stage::Stage;
 use egress::GitAccess;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
-use system::LocalSystem;
+use system::{AbsPath, Command, LocalSystem, Output, System};
 use tempfile::TempDir;
 
 /// Stands in for `ssh`: notes its words and runs the command that is meant for the host.
@@ -57,22 +56,23 @@ impl GitStage {
         let new = Self { stage, world };
         for name in ["private.git", "other.git", "public.git"] {
             let bare = new.host(name);
-            new.outside(&["init", "-q", "--bare", bare.to_str().unwrap()], "/");
-            new.outside(&["config", "http.receivepack", "true"], bare.to_str().unwrap());
+            new.outside(&["init", "-q", "--bare", bare.to_str().unwrap()], "/").await;
+            new.outside(&["config", "http.receivepack", "true"], bare.to_str().unwrap()).await;
         }
         let project = new.stage.project().as_str().to_owned();
-        new.outside(&["init", "-q"], &project);
-        new.outside(&["commit", "-q", "--allow-empty", "-m", "one"], &project);
+        new.outside(&["init", "-q"], &project).await;
+        new.outside(&["commit", "-q", "--allow-empty", "-m", "one"], &project).await;
         let bare = new.host("private.git").to_str().unwrap().to_owned();
         for name in ["private.git", "other.git", "public.git"] {
-            new.outside(&["push", "-q", new.host(name).to_str().unwrap(), "HEAD:refs/heads/main"], &project);
+            new.outside(&["push", "-q", new.host(name).to_str().unwrap(), "HEAD:refs/heads/main"], &project)
+                .await;
         }
         for (remote, url) in [
             ("web", format!("https://{NAME}/private.git")),
             ("ssh", format!("me@{NAME}:{bare}")),
             ("public", format!("https://{NAME}/public.git")),
         ] {
-            new.outside(&["remote", "add", remote, &url], &project);
+            new.outside(&["remote", "add", remote, &url], &project).await;
         }
         Some(new)
     }
@@ -86,22 +86,30 @@ impl GitStage {
     }
 
     /// Runs git outside of the room.
-    fn outside(&self, words: &[&str], directory: &str) -> String {
-        let home = self.world.path().join("home");
-        let output = Command::new("git")
-            .args(words)
-            .current_dir(directory)
-            .env("HOME", home)
-            .env_remove("GIT_DIR")
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    async fn outside(&self, words: &[&str], directory: &str) -> String {
+        let home = path(&self.world.path().join("home")).to_owned();
+        run("git", words, directory, home).await.unwrap()
     }
 
-    fn branches(&self, name: &str) -> String {
-        self.outside(&["for-each-ref", "--format=%(refname:short)"], path(&self.host(name)))
+    async fn branches(&self, name: &str) -> String {
+        self.outside(&["for-each-ref", "--format=%(refname:short)"], path(&self.host(name))).await
     }
+}
+
+/// Runs a program outside of the room. Returns what it prints; as an error if it fails.
+async fn run(program: &str, words: &[&str], directory: &str, home: String) -> Result<String, String> {
+    let args = words.iter().map(|word| (*word).to_owned()).collect();
+    let mut command = Command::new(program, args, AbsPath::new(directory).unwrap(), 1 << 16);
+    command.env = vec![("HOME".to_owned(), home)];
+    let mut process = LocalSystem::new().spawn(command).await.map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    while let Some(output) = process.next_output().await {
+        if let Output::Text(more) = output {
+            text.push_str(&more);
+        }
+    }
+    let text = text.trim().to_owned();
+    if process.wait().await.unwrap().success() { Ok(text) } else { Err(format!("{words:?}: {text}")) }
 }
 
 fn path(path: &Path) -> &str {
@@ -124,7 +132,7 @@ async fn a_private_repository_is_fetched_and_pushed() {
         assert_eq!(names, ["refs/heads/main".to_owned(), format!("refs/heads/{remote}-new")]);
         assert!(pushes[0].changes[0].old.is_some() && pushes[0].changes[1].old.is_none());
         assert_eq!(pushes[0].directories, [git.stage.project().join(".git")]);
-        assert!(git.branches("private.git").contains(&format!("{remote}-new")));
+        assert!(git.branches("private.git").await.contains(&format!("{remote}-new")));
     }
     let log = git.read("ssh.log");
     assert!(
@@ -142,10 +150,10 @@ async fn a_private_repository_is_fetched_and_pushed() {
 async fn a_refused_push_changes_nothing() {
     let Some(git) = GitStage::new().await else { return };
     for remote in ["web", "ssh"] {
-        let before = git.branches("private.git");
+        let before = git.branches("private.git").await;
         let error = git.stage.run(&format!("git push {remote} HEAD:bad HEAD:good 2>&1")).await.unwrap_err();
         assert!(error.contains("the test says no"), "{error}");
-        assert_eq!(git.branches("private.git"), before);
+        assert_eq!(git.branches("private.git").await, before);
         assert!(git.stage.refused().iter().any(|refused| refused.contains("the test says no")));
         let nothing = git.stage.run(&format!("git push {remote} HEAD:main 2>&1")).await;
         assert_eq!(nothing, Ok("Everything up-to-date\n".to_owned()));
@@ -224,7 +232,7 @@ const AUTHOR: &str = "-c user.name=A -c user.email=a@b";
 async fn commits_are_signed_outside_of_the_room() {
     let Some(git) = GitStage::new().await else { return };
     let gpg = git.world.path().join("gpg");
-    git.outside(&["config", "--global", "gpg.program", path(&gpg)], "/");
+    git.outside(&["config", "--global", "gpg.program", path(&gpg)], "/").await;
     let line = format!("git {AUTHOR} commit -q --allow-empty -S -m signed 2>&1 && git cat-file -p HEAD");
     let commit = git.stage.run(&line).await.unwrap();
     assert!(commit.contains("gpgsig -----BEGIN PGP SIGNATURE-----"), "{commit}");
@@ -246,16 +254,15 @@ async fn commits_are_signed_outside_of_the_room() {
 async fn keys_of_ssh_sign_too() {
     let Some(git) = GitStage::new().await else { return };
     let home = git.world.path().join("home");
-    let made = Command::new("ssh-keygen")
-        .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-        .arg(home.join("key"))
-        .output();
+    let made = home.join("key");
+    let words = ["-q", "-t", "ed25519", "-N", "", "-f", path(&made)];
+    let made = run("ssh-keygen", &words, "/", path(&home).to_owned()).await;
     // Not every machine has it.
-    if !made.is_ok_and(|made| made.status.success()) {
+    if made.is_err() {
         return;
     }
     let key = home.join("key.pub");
-    git.outside(&["config", "--global", "user.signingKey", path(&key)], "/");
+    git.outside(&["config", "--global", "user.signingKey", path(&key)], "/").await;
     let sign = |key: &str, message: &str| {
         format!(
             "git {AUTHOR} -c gpg.format=ssh -c user.signingKey={key} commit -q --allow-empty -S -m {message} 2>&1"
@@ -263,13 +270,13 @@ async fn keys_of_ssh_sign_too() {
     };
     git.stage.run(&sign(path(&key), "signed")).await.unwrap();
     let project = git.stage.project().as_str().to_owned();
-    let commit = git.outside(&["cat-file", "-p", "HEAD"], &project);
+    let commit = git.outside(&["cat-file", "-p", "HEAD"], &project).await;
     assert!(commit.contains("gpgsig -----BEGIN SSH SIGNATURE-----"), "{commit}");
     let signers = home.join("signers");
     let text = format!("a@b {}", std::fs::read_to_string(&key).unwrap());
     std::fs::write(&signers, text).unwrap();
     let allowed = format!("gpg.ssh.allowedSignersFile={}", path(&signers));
-    git.outside(&["-c", &allowed, "verify-commit", "HEAD"], &project);
+    git.outside(&["-c", &allowed, "verify-commit", "HEAD"], &project).await;
     let refused = git.stage.run(&sign("/etc/shadow", "signed")).await.unwrap_err();
     assert!(refused.contains("is not the user's user.signingKey"), "{refused}");
 }

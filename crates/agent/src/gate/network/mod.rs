@@ -138,7 +138,7 @@ const TIMEOUT: &str = "timeout";
 /// The rule of an answer for which no connection waits any more.
 const GONE: &str = "the command has closed the connection";
 
-/// The reason of a refusal where nobody answers questions.
+/// The reason of a refusal where no user answers questions.
 const NO_USER: &str = "no user can be asked";
 
 struct Judge {

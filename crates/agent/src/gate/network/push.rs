@@ -6,9 +6,7 @@ use crate::{
     Access, CallPlace, Description, Effect, Lifetime, Mode, PermissionOutcome, PermissionRequest,
     ProjectPrograms, Push, RefChange, Remedy, RuntimeOptions, SignCommits, Signing, ToolContent, ToolKind,
     limits::{ANCESTRY_WAIT, PUSHED_REFS, PUSHED_REFS_TOLD},
-    policy::{
-        self, Bounds, CommandConfinement, Decision, Dialect, Policy, PolicySettings, Resolved, Subject,
-    },
+    policy::{self, Bounds, CommandConfinement, Decision, Dialect, Policy, Resolved, Subject},
 };
 use std::sync::{Arc, PoisonError};
 use system::{AbsPath, Command};
@@ -95,7 +93,7 @@ impl Judge {
         let policy = Policy {
             mode: state.mode,
             permission_mode: state.permission_mode,
-            settings: PolicySettings::of(&now),
+            settings: now.policy(),
             readable: Vec::new(),
             temp: None,
             grants: &self.grants,
