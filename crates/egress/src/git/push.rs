@@ -28,26 +28,32 @@ pub(super) fn changes(bytes: &[u8]) -> Result<Option<Vec<RefChange>>, String> {
         if rest.starts_with(FLUSH) {
             return Ok(Some(changes));
         }
-        let Some((packet, after)) = packet(rest)? else {
+        let Some(packet) = packet(rest)? else {
             let is_long = bytes.len() > HEAD_BYTES;
             return if is_long { Err("the push changes too many references".to_owned()) } else { Ok(None) };
         };
-        changes.extend(change(packet)?);
-        rest = after;
+        changes.extend(change(packet.content)?);
+        rest = packet.rest;
     }
 }
 
-/// Returns the content of the first packet and what follows it; `None` if more is needed.
+/// A packet, with the bytes that follow it.
+pub(super) struct Packet<'a> {
+    pub(super) content: &'a [u8],
+    pub(super) rest: &'a [u8],
+}
+
+/// Returns the first packet; `None` if more is needed.
 ///
 /// # Errors
 /// It is no packet.
-pub(super) fn packet(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, String> {
+pub(super) fn packet(bytes: &[u8]) -> Result<Option<Packet<'_>>, String> {
     let Some((length, rest)) = bytes.split_at_checked(LENGTH) else { return Ok(None) };
     let text = std::str::from_utf8(length).ok();
     let number = text.and_then(|text| usize::from_str_radix(text, 16).ok());
     let length = number.and_then(|number| number.checked_sub(LENGTH));
     let length = length.ok_or_else(|| "it is not git's protocol".to_owned())?;
-    Ok(rest.split_at_checked(length))
+    Ok(rest.split_at_checked(length).map(|(content, rest)| Packet { content, rest }))
 }
 
 /// Returns a packet with a message that git prints as an error of the host.
@@ -62,7 +68,7 @@ pub(super) fn line(content: &[u8]) -> Vec<u8> {
 
 /// Returns the answer of a host that refuses a push, for a client that has sent this beginning.
 pub(super) fn rejection(bytes: &[u8], reason: &str) -> Vec<u8> {
-    let capabilities = packet(bytes).ok().flatten().and_then(|(first, _)| {
+    let capabilities = packet(bytes).ok().flatten().and_then(|Packet { content: first, .. }| {
         let at = first.iter().position(|byte| *byte == 0)?;
         std::str::from_utf8(&first[at + 1..]).ok()
     });

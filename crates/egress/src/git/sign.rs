@@ -49,10 +49,10 @@ pub(super) fn refusal(reason: &str) -> Vec<u8> {
 fn words(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let (mut rest, mut words) = (bytes, Vec::new());
     while !rest.starts_with(push::FLUSH) {
-        let Some((packet, after)) = push::packet(rest)? else { return Ok(None) };
-        let word = packet.strip_prefix(b"argument ").ok_or("it is not a request for a signature")?;
+        let Some(packet) = push::packet(rest)? else { return Ok(None) };
+        let word = packet.content.strip_prefix(b"argument ").ok_or("it is not a request for a signature")?;
         words.extend(word.trim_ascii_end());
-        rest = after;
+        rest = packet.rest;
     }
     Ok(Some(words))
 }
@@ -110,7 +110,7 @@ mod tests {
             "gpg\nABC\nhello\n\nworld".to_owned(),
             format!("gpg\n-abc\n{commit}"),
             format!("gpg\n\n{commit}"),
-            format!("gpg\nA\ntree x\nauthor A\n\nb"),
+            "gpg\nA\ntree x\nauthor A\n\nb".to_owned(),
             format!("gpg\nA\ntree {ID}"),
             "gpg".to_owned(),
         ] {

@@ -77,8 +77,8 @@ async fn served(
     let mut first = Vec::new();
     let request = async {
         loop {
-            if let Some((packet, _)) = push::packet(&first)? {
-                return Ok(packet.to_vec());
+            if let Some(packet) = push::packet(&first)? {
+                return Ok(packet.content.to_vec());
             }
             if !matches!(stream.read_buf(&mut first).await, Ok(1..)) {
                 return Err("the connection ended early".to_owned());
