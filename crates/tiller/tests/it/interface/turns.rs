@@ -14,7 +14,7 @@ fn asked(tmux: &Tmux) -> String {
 /// Has the model ask for a command that needs a permission in every mode.
 fn ask_for_a_push(model: &Model, tmux: &Tmux) {
     tmux.say("publish it");
-    model.next().call("bash", &json!({ "command": "git push --dry-run nowhere" }));
+    model.next().call("bash", &json!({ "command": "git push --dry-run ./nowhere" }));
 }
 
 /// Sends a prompt, and has the model begin its answer with this text.
@@ -45,7 +45,7 @@ fn an_approved_call_runs() {
     let Some((model, _home, tmux)) = open_model() else { return };
     ask_for_a_push(&model, &tmux);
     let screen = asked(&tmux);
-    assert!(screen.contains("git push --dry-run nowhere"), "{screen}");
+    assert!(screen.contains("git push --dry-run ./nowhere"), "{screen}");
     tmux.key("y");
     let answer = model.next();
     let result = answer.request["messages"].as_array().unwrap().last().unwrap().to_string();
@@ -77,7 +77,7 @@ fn a_request_waits_while_the_user_types_and_tab_answers_it() {
     let answer = model.next();
     tmux.text("yes y y");
     tmux.wait_for("> yes y y");
-    answer.call("bash", &json!({ "command": "git push --dry-run nowhere" }));
+    answer.call("bash", &json!({ "command": "git push --dry-run ./nowhere" }));
     tmux.wait_for("tab: answer");
     tmux.text(" y");
     let screen = tmux.wait_for("> yes y y y");
