@@ -113,8 +113,8 @@ pub use policy::found::found_rules;
 pub use policy::{
     AddressKind, Answer, CommandFiles, CommandNetwork, ConnectionJudge, Destination, Expectation,
     NetworkOptions, NetworkRule, NetworkRules, PermissionRule, PermissionRules, Push, RefChange, Remedy,
-    SERVICE_PORTS, SandboxOptions, Secrets, ServerRule, ServerRules, SignCommits, Signing, Traffic,
-    address_kind, check_tool_name, check_tool_pattern, refused_address, tool_names,
+    RemoteRepository, SERVICE_PORTS, SandboxOptions, Secrets, ServerRule, ServerRules, SignCommits, Signing,
+    Traffic, address_kind, check_tool_name, check_tool_pattern, refused_address, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
 pub use programs::ProjectPrograms;

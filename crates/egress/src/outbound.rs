@@ -28,6 +28,15 @@ pub(crate) async fn connected(
     destination: &Destination,
 ) -> Result<Counted, String> {
     judge.judge(destination).await?;
+    dialed(dialer, judge, destination).await
+}
+
+/// Connects to a destination that was decided about.
+pub(crate) async fn dialed(
+    dialer: &dyn Dialer,
+    judge: &Arc<dyn ConnectionJudge>,
+    destination: &Destination,
+) -> Result<Counted, String> {
     let stream = dial::dial(dialer, judge.as_ref(), destination).await?;
     stream.set_nodelay(true).ok();
     Ok(Counted::new(stream, judge.connected(destination)))

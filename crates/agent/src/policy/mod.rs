@@ -38,8 +38,8 @@ pub(crate) use names::{ALL_PROJECTS, mean, runs_commands};
 pub use names::{check_tool_name, check_tool_pattern, tool_names};
 pub use network::{
     AddressKind, CommandNetwork, ConnectionJudge, Destination, Expectation, NetworkOptions, NetworkRule,
-    NetworkRules, Push, RefChange, SERVICE_PORTS, SignCommits, Signing, Traffic, address_kind,
-    refused_address,
+    NetworkRules, Push, RefChange, RemoteRepository, SERVICE_PORTS, SignCommits, Signing, Traffic,
+    address_kind, refused_address,
 };
 pub(crate) use question::{beside_command, place};
 pub use rule::PermissionRule;

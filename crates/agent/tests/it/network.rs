@@ -3,8 +3,8 @@
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, LanguageModel, NetworkOptions,
-    PermissionOptions, PermissionOutcome, PermissionRules, Push, RefChange, Runtime, RuntimeOptions,
-    SandboxOptions, SessionEvent, SessionHandle, Signing, Surface, ToolStatus,
+    PermissionOptions, PermissionOutcome, PermissionRules, Push, RefChange, RemoteRepository, Runtime,
+    RuntimeOptions, SandboxOptions, SessionEvent, SessionHandle, Signing, Surface, ToolStatus,
 };
 use serde_json::json;
 use std::any::Any;
@@ -79,6 +79,13 @@ async fn stage_with(
                     log.lock().unwrap().push(format!("{push} {}", pushed.err().unwrap_or("ok".to_owned())));
                     continue;
                 }
+                if let Some(host) = word.strip_prefix("reach:") {
+                    let (host, as_user) = host.strip_suffix('!').map_or((host, false), |host| (host, true));
+                    let destination = Destination::host(host, 443).unwrap();
+                    let reached = judge.reach(&origin(), &destination, as_user).await;
+                    log.lock().unwrap().push(format!("{host} {}", reached.err().unwrap_or("ok".to_owned())));
+                    continue;
+                }
                 if let Some(key) = word.strip_prefix("sign:") {
                     let signed = judge.sign(&by_key(key)).await;
                     log.lock().unwrap().push(format!("{key} {}", signed.err().unwrap_or("ok".to_owned())));
@@ -131,11 +138,14 @@ fn to_origin(word: &str) -> Push {
     let name = format!("refs/heads/{}", word.trim_start_matches(['+', ':']));
     let id = |is_there: bool| is_there.then(|| "1".repeat(40));
     let change = RefChange { name, old: id(word.starts_with(['+', ':'])), new: id(!word.starts_with(':')) };
-    Push {
-        repository: "https://h/me/x".to_owned(),
-        remote: "origin".to_owned(),
+    Push { to: origin(), changes: vec![change] }
+}
+
+fn origin() -> RemoteRepository {
+    RemoteRepository {
+        address: "https://h/me/x".to_owned(),
+        name: "origin".to_owned(),
         directories: vec![AbsPath::new("/w/.git").unwrap()],
-        changes: vec![change],
     }
 }
 
@@ -388,4 +398,34 @@ async fn a_signature_is_asked_about_once_for_a_key() {
     let asked = "Let `connect sign:K` sign the commit “Subject” with your key K?";
     assert_eq!(stage.questions()[0], asked);
     assert_eq!(stage.client.requests()[0].grant_label, "signatures with the key K in this session");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repository_is_reached_after_one_question() {
+    let (once, no) = (Some(PermissionOutcome::AllowOnce), Some(PermissionOutcome::RejectOnce));
+    // The answer for the repository covers its host, and the credential.
+    let first = "connect reach:a.org reach:a.org! reach:a.org!";
+    let second = "connect reach:a.org! a.org";
+    let stage = stage(&[first, second], vec![once, no, no]).await;
+    let refused = "a.org the user said no";
+    assert_eq!(stage.run().await, ["a.org ok", "a.org ok", "a.org ok", refused, refused]);
+    let asked = format!("Let `{first}` reach https://h/me/x with your credentials?");
+    assert_eq!(stage.questions()[0], asked);
+    assert_eq!(stage.client.requests()[0].remedy.rules[0].to_string(), "bash(git fetch origin)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn rules_for_fetches_and_hosts_reach_repositories() {
+    let rules = PermissionRules {
+        allow: vec!["bash(git fetch origin)".parse().unwrap()],
+        network: agent::NetworkRules {
+            deny: vec!["network(host:evil.org)".parse().unwrap()],
+            ..agent::NetworkRules::default()
+        },
+        ..PermissionRules::default()
+    };
+    let stage = stage_with(&["connect reach:a.org! reach:a.org reach:evil.org!"], Vec::new(), rules).await;
+    let denied = "evil.org the setting permissions.deny has 'network(host:evil.org)'";
+    assert_eq!(stage.run().await, ["a.org ok", "a.org ok", denied]);
+    assert_eq!(stage.questions(), Vec::<String>::new());
 }

@@ -66,7 +66,7 @@ impl Address {
             None => {
                 let (authority, path) = text.split_once(':')?;
                 // With a slash before the colon it is a path of this machine.
-                let (user, host, port) = split(authority).filter(|_| !authority.contains('/'))?;
+                let (user, host, port) = split(authority).filter(|_| !authority.contains(['/', '[']))?;
                 Self::ssh(user, host, port, path)
             }
         }
@@ -221,6 +221,7 @@ mod tests {
             "https://h/x?y",
             "https://h h/x",
             "-oProxyCommand=x:y",
+            "[h:22]:x",
             "ssh://-oProxyCommand=x/y",
             "ssh://-a@h/y",
             "h:-x",

@@ -21,7 +21,7 @@ pub(crate) use web::serve as serve_web;
 
 use crate::dial::Dialer;
 use address::Address;
-use agent::{Push, RefChange, SignCommits};
+use agent::{Push, RefChange, RemoteRepository, SignCommits};
 use programs::{Programs, Rewrites};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -61,6 +61,8 @@ pub(crate) struct Repositories {
     variables: Vec<(String, String)>,
     /// The values of `Authorization` for repositories that need one, by their keys.
     credentials: Mutex<HashMap<String, String>>,
+    /// The paths to which hosts have moved repositories, by their keys.
+    moved: Mutex<HashMap<String, String>>,
 }
 
 /// A remote repository.
@@ -76,14 +78,18 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
+    /// Returns the repository as questions name it.
+    fn named(&self) -> RemoteRepository {
+        RemoteRepository {
+            address: self.address.to_string(),
+            name: self.remote.clone(),
+            directories: self.directories.clone(),
+        }
+    }
+
     /// Returns the push of some changes to the repository.
     fn push(&self, changes: Vec<RefChange>) -> Push {
-        Push {
-            repository: self.address.to_string(),
-            remote: self.remote.clone(),
-            directories: self.directories.clone(),
-            changes,
-        }
+        Push { to: self.named(), changes }
     }
 }
 
@@ -164,11 +170,22 @@ impl Repositories {
         }
         settings.sort();
         settings.dedup();
-        Self { remotes, signs, by_key, variables: variables(settings), credentials: Mutex::default() }
+        Self {
+            remotes,
+            signs,
+            by_key,
+            variables: variables(settings),
+            credentials: Mutex::default(),
+            moved: Mutex::default(),
+        }
     }
 
     fn get(&self, key: &str) -> Option<&Repository> {
         self.by_key.get(key)
+    }
+
+    fn moved(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.moved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn credentials(&self) -> MutexGuard<'_, HashMap<String, String>> {

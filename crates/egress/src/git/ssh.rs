@@ -114,8 +114,10 @@ async fn relay(
 ) -> Result<(), Refused> {
     let destination = repository.address.destination();
     let destination = destination.ok_or_else(|| refused("its host has no name that can be asked about"))?;
+    // What a push sends is asked about by itself.
+    let is_fetch = request.service == Service::Fetch;
     let served = async {
-        judge.judge(&destination).await.map_err(|reason| Refused {
+        judge.reach(&repository.named(), &destination, is_fetch).await.map_err(|reason| Refused {
             answer: push::error(&format!("{destination} was refused: {reason}")),
             reason,
         })?;

@@ -10,7 +10,7 @@ use agent::{ConnectionJudge, Destination};
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Either, Full, Limited};
-use hyper::body::{Body, Frame, Incoming};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1::SendRequest;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::service::service_fn;
@@ -26,12 +26,11 @@ use tokio::sync::Mutex;
 const LFS_BYTES: usize = 1 << 20;
 
 /// The headers that reach the host.
-const PASSED: [HeaderName; 7] = [
+const PASSED: [HeaderName; 6] = [
     header::ACCEPT,
     header::ACCEPT_ENCODING,
     header::ACCEPT_LANGUAGE,
     header::CONTENT_ENCODING,
-    header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
     header::USER_AGENT,
 ];
@@ -77,6 +76,7 @@ impl Purpose {
             ("/info/lfs/locks/verify", Some(Self::Locks).filter(|_| is_post)),
         ]
         .into_iter()
+        .filter(|_| is_get || query.is_none())
         .find_map(|(end, purpose)| Some((purpose?, path.strip_suffix(end)?)))
     }
 
@@ -147,7 +147,10 @@ impl Exchange<'_> {
             None => (authority, HTTPS_PORT),
         };
         let known = self.session.repositories.get(key).filter(|found| !found.address.is_ssh());
-        let destination = Destination::host(host, port)?;
+        let destination = match known {
+            Some(repository) => repository.address.destination()?,
+            None => Destination::host(host, port)?,
+        };
         Some(Target { key, known, destination, authority, path })
     }
 
@@ -185,7 +188,10 @@ impl Exchange<'_> {
         };
         let stored = self.session.repositories.credentials().get(target.key).cloned();
         let credential = stored.or_else(|| target.known?.authorization.clone());
-        let response = self.pass(target, parts, body, credential.as_deref()).await?;
+        let mut response = self.pass(target, parts, body, credential.as_deref()).await?;
+        if is_empty && response.status().is_redirection() && self.follow(target, &response) {
+            response = self.pass(target, parts, empty(), credential.as_deref()).await?;
+        }
         if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(response.map(Either::Left));
         }
@@ -198,6 +204,11 @@ impl Exchange<'_> {
         if credential.is_some() {
             self.session.repositories.credentials().remove(target.key);
             return Err(forbidden(format!("{} refused the user's password", target.authority)));
+        }
+        // What a push sends is asked about by itself.
+        if purpose != Purpose::ListForPush {
+            let reached = self.judge.reach(&repository.named(), &target.destination, true).await;
+            reached.map_err(forbidden)?;
         }
         let found = self.session.git.programs.credential(&repository.address, &apart(repository)).await;
         let found = found.map_err(|why| {
@@ -217,6 +228,18 @@ impl Exchange<'_> {
             return Err(forbidden(format!("{} refused the user's password", target.authority)));
         }
         Ok(response.map(Either::Left))
+    }
+
+    /// Notes the path to which the host has moved a repository; returns whether it did.
+    fn follow(&self, target: &Target<'_>, response: &Response<Incoming>) -> bool {
+        let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+        let path = location.and_then(|location| {
+            let rest = location.strip_prefix("https://")?.strip_prefix(target.authority)?;
+            rest.split('?').next()?.strip_suffix("/info/refs").filter(|path| path.starts_with('/'))
+        });
+        let Some(path) = path.filter(|_| target.known.is_some()) else { return false };
+        self.session.repositories.moved().insert(target.key.to_owned(), path.to_owned());
+        true
     }
 
     /// Asks about a push.
@@ -267,9 +290,11 @@ impl Exchange<'_> {
     ) -> Result<Response<Incoming>, Refusal> {
         let bad = |error: String| (StatusCode::BAD_GATEWAY, error);
         let end = parts.uri.path_and_query().map_or("", |path| &path.as_str()[target.key.len()..]);
+        let moved = self.session.repositories.moved().get(target.key).cloned();
+        let path = moved.as_deref().unwrap_or(target.path);
         let mut request = Request::builder()
             .method(&parts.method)
-            .uri(format!("{}{end}", target.path))
+            .uri(format!("{path}{end}"))
             .header(header::HOST, target.authority)
             .body(body)
             .map_err(|error| bad(error.to_string()))?;
@@ -295,9 +320,15 @@ impl Exchange<'_> {
     }
 
     async fn connect(&self, target: &Target<'_>) -> Result<SendRequest<Sent>, String> {
-        let stream = outbound::connected(self.session.dialer, self.judge, &target.destination).await?;
-        // What is pushed is asked about.
-        let stream = if target.known.is_some() { stream.without_bound() } else { stream };
+        let Session { dialer, .. } = self.session;
+        let stream = match target.known {
+            // What is pushed is asked about.
+            Some(repository) => {
+                self.judge.reach(&repository.named(), &target.destination, false).await?;
+                outbound::dialed(*dialer, self.judge, &target.destination).await?.without_bound()
+            }
+            None => outbound::connected(*dialer, self.judge, &target.destination).await?,
+        };
         let count = stream.count();
         let name = target.authority.split(':').next().unwrap_or_default().to_owned();
         let name = rustls::pki_types::ServerName::try_from(name).map_err(|error| error.to_string())?;
@@ -366,6 +397,14 @@ impl Body for Prefixed {
             None => Pin::new(&mut self.rest).poll_frame(cx),
         }
     }
+
+    fn size_hint(&self) -> SizeHint {
+        let first = self.first.as_ref().map_or(0, |first| u64::try_from(first.len()).unwrap_or(u64::MAX));
+        self.rest
+            .size_hint()
+            .exact()
+            .map_or_else(SizeHint::default, |rest| SizeHint::with_exact(first + rest))
+    }
 }
 
 #[cfg(test)]
@@ -387,6 +426,7 @@ mod tests {
             (get.clone(), "/h/x/info/refs", Some("service=git-upload-pack&x")),
             (post.clone(), "/h/x/info/refs", list),
             (get.clone(), "/h/x/git-upload-pack", None),
+            (post.clone(), "/h/x/git-upload-pack", Some("x")),
             (Method::DELETE, "/h/x/git-upload-pack", None),
             (get, "/h/x/HEAD", None),
             (post, "/h/x/info/lfs/locks", None),

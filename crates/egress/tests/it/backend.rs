@@ -63,6 +63,13 @@ async fn answer(root: PathBuf, request: Request<Incoming>) -> Result<Response<Fu
     let (parts, body) = request.into_parts();
     let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
     let (path, query) = (parts.uri.path().to_owned(), parts.uri.query().unwrap_or("").to_owned());
+    if let Some(end) = path.strip_prefix("/moved.git") {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+        let location = format!("https://{NAME}/private.git{end}?{query}");
+        response.headers_mut().insert("location", location.parse().unwrap());
+        return Ok(response);
+    }
     let is_public = path.starts_with("/public") && !format!("{path}?{query}").contains("receive-pack");
     if !is_public && header("authorization") != AUTHORIZATION {
         let mut response = Response::new(Full::default());

@@ -71,6 +71,7 @@ impl GitStage {
             ("web", format!("https://{NAME}/private.git")),
             ("ssh", format!("me@{NAME}:{bare}")),
             ("public", format!("https://{NAME}/public.git")),
+            ("moved", format!("https://{NAME}/moved.git")),
         ] {
             new.outside(&["remote", "add", remote, &url], &project).await;
         }
@@ -122,16 +123,18 @@ async fn a_private_repository_is_fetched_and_pushed() {
     for (remote, subject) in [("web", "one\n"), ("ssh", "two\n")] {
         let line = format!("git fetch -q {remote} && git log -1 --format=%s {remote}/main");
         assert_eq!(git.stage.run(&line).await, Ok(subject.to_owned()), "{remote} {:?}", git.stage.refused());
+        // A credential is asked about before it is used, and one for a push by the push.
+        assert!(git.stage.reached().contains(&format!("{remote} true")), "{remote}");
         let line = format!(
             "git -c user.name=A -c user.email=a@b commit -q --allow-empty -m two && git push -q {remote} HEAD:{remote}-new HEAD:main"
         );
         assert_eq!(git.stage.run(&line).await, Ok(String::new()), "{remote} {:?}", git.stage.refused());
         let pushes = git.stage.pushes();
         let names: Vec<_> = pushes[0].changes.iter().map(|change| change.name.clone()).collect();
-        assert_eq!((pushes.len(), pushes[0].remote.as_str()), (1, remote));
+        assert_eq!((pushes.len(), pushes[0].to.name.as_str()), (1, remote));
         assert_eq!(names, ["refs/heads/main".to_owned(), format!("refs/heads/{remote}-new")]);
         assert!(pushes[0].changes[0].old.is_some() && pushes[0].changes[1].old.is_none());
-        assert_eq!(pushes[0].directories, [git.stage.project().join(".git")]);
+        assert_eq!(pushes[0].to.directories, [git.stage.project().join(".git")]);
         assert!(git.branches("private.git").await.contains(&format!("{remote}-new")));
     }
     let log = git.read("ssh.log");
@@ -140,6 +143,8 @@ async fn a_private_repository_is_fetched_and_pushed() {
         "{log}"
     );
     assert!(log.contains("version=2") && log.contains("git-receive-pack"), "{log}");
+    // A host that moves a repository is followed.
+    git.stage.run("git ls-remote moved").await.unwrap();
     // The command has seen neither the password nor the key.
     let env = git.stage.run("env; cat ~/.gitconfig .git/config 2>&1 || true").await.unwrap();
     assert!(!env.contains("secret") && !env.contains("GIT_SSH"), "{env}");

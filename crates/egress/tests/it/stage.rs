@@ -1,6 +1,9 @@
 //! A room with its network, and what is around it.
 
-use agent::{CommandNetwork, ConnectionJudge, Destination, Expectation, Push, SignCommits, Signing, Traffic};
+use agent::{
+    CommandNetwork, ConnectionJudge, Destination, Expectation, Push, RemoteRepository, SignCommits, Signing,
+    Traffic,
+};
 use async_trait::async_trait;
 use egress::{Dialer, Egress, GitAccess};
 use std::any::Any;
@@ -60,6 +63,8 @@ struct TestJudge {
     /// The servers of commands, with their addresses outside.
     servers: Mutex<BTreeMap<u16, SocketAddr>>,
     servers_changed: Notify,
+    /// The names of the remotes that were reached, and whether as the user.
+    reached: Mutex<Vec<String>>,
     /// The pushes that were asked about.
     pushes: Mutex<Vec<Push>>,
 }
@@ -77,6 +82,16 @@ impl ConnectionJudge for TestJudge {
             }
             _ => Err("the test says no".to_owned()),
         }
+    }
+
+    async fn reach(
+        &self,
+        remote: &RemoteRepository,
+        destination: &Destination,
+        as_user: bool,
+    ) -> Result<(), String> {
+        self.reached.lock().unwrap().push(format!("{} {as_user}", remote.name));
+        self.judge(destination).await
     }
 
     async fn push(&self, push: &Push) -> Result<(), String> {
@@ -236,6 +251,11 @@ impl Stage {
     /// Returns the project's directory.
     pub(crate) fn project(&self) -> &AbsPath {
         &self.project
+    }
+
+    /// Takes the names of the remotes that were reached.
+    pub(crate) fn reached(&self) -> Vec<String> {
+        std::mem::take(&mut *self.judge.reached.lock().unwrap())
     }
 
     /// Takes the pushes that were asked about.

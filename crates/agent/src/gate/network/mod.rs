@@ -5,8 +5,8 @@ mod push;
 
 use crate::{
     CommandNetwork, ConnectionJudge, Description, Destination, Expectation, NetworkOptions, PermissionMode,
-    PermissionOutcome, PermissionRequest, Push, Remedy, SessionEvent, SessionState, Severity, SignCommits,
-    Signing, ToolCallId, ToolKind, ToolOutput, Traffic,
+    PermissionOutcome, PermissionRequest, Push, Remedy, RemoteRepository, SessionEvent, SessionState,
+    Severity, SignCommits, Signing, ToolCallId, ToolKind, ToolOutput, Traffic,
     limits::{NETWORK_HOSTS, NETWORK_HOSTS_TOLD, NETWORK_QUESTIONS},
     log::SessionLog,
     policy::{
@@ -19,7 +19,7 @@ use crate::{
 use async_trait::async_trait;
 use std::{
     any::Any,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
@@ -89,6 +89,7 @@ impl SessionNetwork {
             line: line.to_owned(),
             cancel: cancel.clone(),
             questions: 0,
+            repositories: HashSet::new(),
             answers: HashMap::new(),
         };
         self.judge.lock().running = Some(running);
@@ -161,6 +162,8 @@ struct Now {
     servers: BTreeMap<u16, SocketAddr>,
     /// The keys that sign without a question, with the permission mode of that answer.
     keys: HashMap<String, PermissionMode>,
+    /// The repositories that are reached without a question, likewise.
+    repositories: HashMap<String, PermissionMode>,
     /// The traffic of groups of hosts in this session, by their names.
     groups: HashMap<&'static str, Arc<GroupTraffic>>,
 }
@@ -178,6 +181,8 @@ struct Running {
     line: String,
     cancel: CancellationToken,
     questions: usize,
+    /// The repositories that the command reaches without another question.
+    repositories: HashSet<String>,
     /// The answers for this command; an error is the reason of a refusal.
     answers: HashMap<NetworkScope, Result<(), String>>,
 }
@@ -397,6 +402,20 @@ impl ConnectionJudge for Connections {
 
     fn is_for_reading(&self, destination: &Destination) -> bool {
         NetworkScope::group_of(destination).is_some()
+    }
+
+    async fn reach(
+        &self,
+        remote: &RemoteRepository,
+        destination: &Destination,
+        as_user: bool,
+    ) -> Result<(), String> {
+        let gone = CancellationToken::new();
+        let _withdraw = gone.clone().drop_guard();
+        let (judge, remote, destination) = (Arc::clone(&self.0), remote.clone(), destination.clone());
+        let asking =
+            tokio::spawn(async move { judge.decide_reach(&remote, &destination, as_user, &gone).await });
+        asking.await.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     async fn push(&self, push: &Push) -> Result<(), String> {

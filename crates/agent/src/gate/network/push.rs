@@ -3,14 +3,20 @@
 
 use super::{GONE, Judge, NO_USER, Place, Running};
 use crate::{
-    Access, CallPlace, Description, Effect, Lifetime, Mode, PermissionOutcome, PermissionRequest,
-    ProjectPrograms, Push, RefChange, Remedy, RuntimeOptions, SignCommits, Signing, ToolContent, ToolKind,
+    Access, CallPlace, Description, Destination, Effect, Lifetime, Mode, PermissionOutcome,
+    PermissionRequest, PermissionRule, ProjectPrograms, Push, RefChange, Remedy, RemoteRepository,
+    RuntimeOptions, SignCommits, Signing, ToolContent, ToolKind,
     limits::{ANCESTRY_WAIT, PUSHED_REFS, PUSHED_REFS_TOLD},
+    policy::network::NetworkDecision,
     policy::{self, Bounds, CommandConfinement, Decision, Dialect, Policy, Resolved, Subject},
+    tool::titles,
 };
 use std::sync::{Arc, PoisonError};
 use system::{AbsPath, Command};
 use tokio_util::sync::CancellationToken;
+
+/// The rule of a decision by `permissions.allow`.
+const ALLOW_RULE: &str = "AllowRule";
 
 /// The setting for signatures.
 const SIGN_COMMITS: &str = "sandbox.sign_commits";
@@ -52,13 +58,62 @@ impl Judge {
         let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
             return Err(GONE.to_owned());
         };
-        let rules: Vec<_> = remedy.rules.iter().map(ToString::to_string).collect();
+        let rules = remedy.rules.clone();
         let (_, answer, _) =
             self.answer(gone, |running| request(running, push, &judged, &line, remedy)).await?;
-        answer.map_err(|why| match why == NO_USER && !rules.is_empty() {
-            true => format!("{why}; the setting permissions.allow can have {}", rules.join(" and ")),
-            false => why,
-        })
+        answer.map_err(|why| with_rules(why, &rules))
+    }
+
+    /// Decides whether a command reaches a repository, and asks the user once it is its turn. With
+    /// `as_user` the rules for `git fetch` decide, and the answer is also for the destination.
+    pub(super) async fn decide_reach(
+        &self,
+        remote: &RemoteRepository,
+        destination: &Destination,
+        as_user: bool,
+        gone: &CancellationToken,
+    ) -> Result<(), String> {
+        let is_open = match self.decide(destination) {
+            NetworkDecision::Deny { reason } => return Err(reason),
+            NetworkDecision::Allow { .. } => true,
+            NetworkDecision::Ask { .. } => false,
+        };
+        if is_open && !as_user {
+            return Ok(());
+        }
+        let line = format!("git fetch {}", policy::quoted(&remote.name));
+        let (decision, remedy) = self.by_rules(&line);
+        match decision {
+            Decision::Deny { reason, .. } => return Err(format!("`{line}`: {reason}")),
+            // The mode says nothing about the destination.
+            Decision::Allow { rule } if is_open || rule == ALLOW_RULE => return Ok(()),
+            Decision::Allow { .. } | Decision::Ask { .. } => {}
+        }
+        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
+            return Err(GONE.to_owned());
+        };
+        let mode = (self.state)().permission_mode;
+        {
+            let now = self.lock();
+            let by_command =
+                now.running.as_ref().is_some_and(|now| now.repositories.contains(&remote.address));
+            if by_command || now.repositories.get(&remote.address) == Some(&mode) {
+                return Ok(());
+            }
+        }
+        let rules = remedy.rules.clone();
+        let (call, answer, outcome) =
+            self.answer(gone, |running| reach_request(running, remote, remedy)).await?;
+        if answer.is_ok() {
+            let mut now = self.lock();
+            if outcome == PermissionOutcome::AllowAlways {
+                now.repositories.insert(remote.address.clone(), mode);
+            }
+            if let Some(running) = now.running.as_mut().filter(|running| running.call == call) {
+                running.repositories.insert(remote.address.clone());
+            }
+        }
+        answer.map_err(|why| with_rules(why, &rules))
     }
 
     /// Decides about a signature, and asks the user once it is its turn.
@@ -117,7 +172,7 @@ impl Judge {
     fn is_allowed_as_it_runs(&self) -> bool {
         let line = self.lock().running.as_ref().map(|running| running.line.clone());
         line.is_some_and(|line| {
-            policy::pushes(&line) && matches!(self.by_rules(&line).0, Decision::Allow { rule: "AllowRule" })
+            policy::pushes(&line) && matches!(self.by_rules(&line).0, Decision::Allow { rule: ALLOW_RULE })
         })
     }
 
@@ -128,7 +183,7 @@ impl Judge {
         if change.name.starts_with("refs/tags/") {
             return false;
         }
-        for directory in &push.directories {
+        for directory in &push.to.directories {
             if self.is_ancestor(directory, old, new).await {
                 return true;
             }
@@ -174,9 +229,20 @@ impl Judge {
     }
 }
 
+/// Adds the rules that would allow something to the reason why it is refused, if no user was asked.
+fn with_rules(why: String, rules: &[PermissionRule]) -> String {
+    match why == NO_USER && !rules.is_empty() {
+        true => {
+            let rules: Vec<_> = rules.iter().map(ToString::to_string).collect();
+            format!("{why}; the setting permissions.allow can have {}", rules.join(" and "))
+        }
+        false => why,
+    }
+}
+
 /// Returns the command line that does the same as a push.
 fn line(push: &Push, judged: &[Judged<'_>]) -> String {
-    let remote = policy::quoted(&push.remote);
+    let remote = policy::quoted(&push.to.name);
     if judged.is_empty() {
         return format!("git lfs push {remote}");
     }
@@ -223,7 +289,7 @@ fn request(
     remedy: Remedy,
 ) -> PermissionRequest {
     let command = crate::one_line(&running.line);
-    let place = crate::one_line(&push.repository);
+    let place = crate::one_line(&push.to.address);
     let all: Vec<_> = judged.iter().map(|judged| crate::one_line(&described(judged))).collect();
     let mut changes = all.iter().take(PUSHED_REFS_TOLD).cloned().collect::<Vec<_>>().join("; ");
     if all.is_empty() {
@@ -245,8 +311,30 @@ fn request(
         brief,
         place: CallPlace { directory: None, facts: vec![place.clone()] },
         content: vec![ToolContent::Content(crate::Content::text(all.join("\n")))],
-        raw_input: serde_json::json!({ "command": running.line, "pushes": line, "repository": push.repository }),
+        raw_input: serde_json::json!({ "command": running.line, "pushes": line, "repository": push.to.address }),
         grant_label: String::new(),
+        remedy,
+    }
+}
+
+/// Returns the question whether the command that runs reaches a repository as the user.
+fn reach_request(running: &Running, remote: &RemoteRepository, remedy: Remedy) -> PermissionRequest {
+    let command = crate::one_line(&running.line);
+    let place = crate::one_line(&remote.address).to_string();
+    PermissionRequest {
+        description: Description {
+            title: format!("Reach {place} with your credentials"),
+            kind: ToolKind::Execute,
+            locations: Vec::new(),
+        },
+        question: format!("Let `{command}` reach {place} with your credentials?"),
+        brief: format!("Let it reach {place} with your credentials?"),
+        content: titles::command_block(&running.line),
+        raw_input: serde_json::json!({ "command": running.line, "reaches": remote.address }),
+        grant_label: format!("reading {place} in this session"),
+        place: CallPlace { directory: None, facts: vec![place] },
+        id: running.call.clone(),
+        name: running.tool.clone(),
         remedy,
     }
 }
@@ -285,9 +373,11 @@ mod tests {
     #[test]
     fn a_push_is_the_line_that_does_the_same() {
         let push = |changes| Push {
-            repository: "https://h/x".to_owned(),
-            remote: "origin".to_owned(),
-            directories: Vec::new(),
+            to: RemoteRepository {
+                address: "https://h/x".to_owned(),
+                name: "origin".to_owned(),
+                directories: Vec::new(),
+            },
             changes,
         };
         let (one, two) = (Some("11111111"), Some("22222222"));

@@ -16,7 +16,9 @@ pub use address::{AddressKind, address_kind, refused as refused_address};
 pub use options::{NetworkOptions, SignCommits};
 pub use rule::NetworkRule;
 pub(crate) use seam::GroupTraffic;
-pub use seam::{CommandNetwork, ConnectionJudge, Expectation, Push, RefChange, Signing, Traffic};
+pub use seam::{
+    CommandNetwork, ConnectionJudge, Expectation, Push, RefChange, RemoteRepository, Signing, Traffic,
+};
 
 use super::host;
 use crate::PermissionMode;

@@ -27,6 +27,19 @@ pub trait ConnectionJudge: Send + Sync {
     /// The reason for the refusal.
     async fn judge(&self, destination: &Destination) -> Result<(), String>;
 
+    /// Returns whether a command may reach a remote repository of the project at a destination.
+    /// With `as_user`, the user's credential is sent. Waits for the user's answer, which covers the
+    /// destination too.
+    ///
+    /// # Errors
+    /// The reason for the refusal.
+    async fn reach(
+        &self,
+        remote: &RemoteRepository,
+        destination: &Destination,
+        as_user: bool,
+    ) -> Result<(), String>;
+
     /// Returns whether a push may be made. Waits for the user's answer.
     ///
     /// # Errors
@@ -71,16 +84,22 @@ pub trait ConnectionJudge: Send + Sync {
     fn forward_ended(&self, port: u16);
 }
 
+/// A remote repository that the project's configuration names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteRepository {
+    /// Its address, without a password.
+    pub address: String,
+    /// The name of the remote in the configuration.
+    pub name: String,
+    /// The git directories whose configurations name it. A command may act for another one.
+    pub directories: Vec<AbsPath>,
+}
+
 /// A push to a remote repository of the project, before anything of it has left this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Push {
-    /// The address of the repository, without a password.
-    pub repository: String,
-    /// The name of the remote in the configuration.
-    pub remote: String,
-    /// The git directories whose configurations name the repository. The push may come from another
-    /// one.
-    pub directories: Vec<AbsPath>,
+    /// The repository.
+    pub to: RemoteRepository,
     /// What changes. It is empty for files of Git LFS.
     pub changes: Vec<RefChange>,
 }

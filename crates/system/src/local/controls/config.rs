@@ -17,6 +17,16 @@ impl Setting {
         (&self.section, &self.subsection, &self.name) == (&other.section, &other.subsection, &other.name)
     }
 
+    /// Returns the name and the address of a remote repository, if it is the address of one.
+    fn remote(&self) -> Option<(&str, &str)> {
+        let is_address = match self.section.as_str() {
+            "remote" => ["url", "pushurl"].contains(&self.name.as_str()),
+            "submodule" => self.name == "url",
+            _ => false,
+        };
+        self.subsection.as_deref().filter(|_| is_address).map(|name| (name, self.value.as_str()))
+    }
+
     fn line(&self) -> String {
         format!("\t{} = {}\n", self.name, quoted(&self.value))
     }
@@ -53,6 +63,11 @@ pub(super) struct Difference {
 }
 
 impl Difference {
+    /// Returns the addresses of remote repositories that are added.
+    pub(super) fn remotes(&self) -> impl Iterator<Item = &str> {
+        self.added.iter().filter_map(Setting::remote).map(|(_, url)| url)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty()
     }
@@ -93,15 +108,7 @@ impl Config {
     /// Returns the names and the addresses of remote repositories, also of those for pushes and of
     /// submodules.
     pub(super) fn remotes(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.settings().filter_map(|setting| {
-            let is_address = match setting.section.as_str() {
-                "remote" => ["url", "pushurl"].contains(&setting.name.as_str()),
-                "submodule" => setting.name == "url",
-                _ => false,
-            };
-            let name = setting.subsection.as_deref().filter(|_| is_address)?;
-            Some((name, setting.value.as_str()))
-        })
+        self.settings().filter_map(Setting::remote)
     }
 
     /// Returns the value of `Authorization` that is sent to an address.

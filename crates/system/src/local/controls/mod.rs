@@ -30,6 +30,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The name of the directory of the bases, next to that of the copies.
 const BASES: &str = "bases";
 
+/// Addresses of remotes, each with the directory of its repository.
+type Added = HashSet<(AbsPath, String)>;
+
 /// Carries changes between originals and copies, one operation at a time.
 #[derive(Debug, Default)]
 pub(super) struct Controls {
@@ -39,6 +42,8 @@ pub(super) struct Controls {
     /// The remotes of the repositories in a directory, by it and the directory of a session's
     /// copies, as they were before the session's first command.
     remotes: Mutex<HashMap<(AbsPath, AbsPath), Vec<GitRemote>>>,
+    /// The addresses of remotes that commands have added, by the directories of their repositories.
+    added: Mutex<Added>,
 }
 
 impl Controls {
@@ -52,9 +57,16 @@ impl Controls {
         directory: &AbsPath,
     ) -> Vec<GitRemote> {
         let mut known = self.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = self.added();
+        let is_users = |remote: &GitRemote| !added.contains(&(remote.directory.clone(), remote.url.clone()));
         let of_root = |root: &AbsPath| {
             let remotes = known.entry((root.clone(), directory.clone())).or_insert_with(|| {
-                configs.iter().filter(|config| config.starts_with(root)).flat_map(remotes).collect()
+                configs
+                    .iter()
+                    .filter(|config| config.starts_with(root))
+                    .flat_map(remotes)
+                    .filter(is_users)
+                    .collect()
             });
             remotes.clone()
         };
@@ -75,7 +87,7 @@ impl Controls {
         for path in paths {
             let Some(original) = read(path) else { continue };
             let file = LinkedFile { path: path.clone(), copy: directory.join(name(path)) };
-            lines.extend(carry(&file, &mut reported));
+            lines.extend(carry(&file, &mut reported, &mut self.added()));
             let original = read(path).unwrap_or(original);
             match refreshed(&file, &original) {
                 None => {}
@@ -92,7 +104,11 @@ impl Controls {
     /// Carries over what commands changed. Returns a line for each change that is not carried over.
     pub(super) fn carry(&self, files: &[LinkedFile], folders: &[LinkedFile]) -> Vec<String> {
         let mut reported = self.reported();
-        let mut lines: Vec<_> = files.iter().flat_map(|file| carry(file, &mut reported)).collect();
+        let mut lines = Vec::new();
+        {
+            let mut added = self.added();
+            lines.extend(files.iter().flat_map(|file| carry(file, &mut reported, &mut added)));
+        }
         let mut known = self.folders();
         lines.extend(folders.iter().flat_map(|folder| known.carry(&folder.copy, &mut reported)));
         lines
@@ -136,6 +152,10 @@ impl Controls {
         self.reported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn added(&self) -> MutexGuard<'_, Added> {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn folders(&self) -> MutexGuard<'_, Folders> {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -169,8 +189,8 @@ fn refreshed(file: &LinkedFile, original: &str) -> Option<String> {
     }
 }
 
-/// Carries over the changes of one file.
-fn carry(file: &LinkedFile, reported: &mut HashSet<String>) -> Vec<String> {
+/// Carries over the changes of one file, and notes the remotes among them.
+fn carry(file: &LinkedFile, reported: &mut HashSet<String>, added: &mut Added) -> Vec<String> {
     let base_path = base(&file.copy);
     let (Some(base), Some(copy)) = (read(&base_path), read(&file.copy)) else { return Vec::new() };
     if base == copy {
@@ -185,6 +205,8 @@ fn carry(file: &LinkedFile, reported: &mut HashSet<String>) -> Vec<String> {
     if !harmless.is_empty() {
         match apply(&file.path, &harmless) {
             Ok(()) => {
+                let directory = file.path.parent().unwrap_or_else(|| file.path.clone());
+                added.extend(harmless.remotes().map(|url| (directory.clone(), url.to_owned())));
                 if let Err(error) = write(&base_path, base.with(&harmless).text().as_bytes(), NEW, None) {
                     lines.extend(report(&file.path, &error.to_string(), reported));
                 }
@@ -380,9 +402,14 @@ mod tests {
         assert_eq!(found, expected.map(|(name, url)| (name.to_owned(), url.to_owned())));
         append(&stage.original, "[remote \"evil\"]\n\turl = https://h/private\n");
         assert_eq!(remotes().len(), 3);
-        // Another session starts with what is there.
+        // Another session starts with what is there, but for what commands have added.
+        let (files, _) = stage.prepare();
+        append(&files[0].copy, "[remote \"bad\"]\n\turl = https://h/secret\n");
+        stage.controls.carry(&files, &[]);
+        assert!(stage.original().contains("https://h/secret"));
         let other = root.join("other/control");
-        assert_eq!(stage.controls.remotes(std::slice::from_ref(&root), configs, &other).len(), 4);
+        let found = stage.controls.remotes(std::slice::from_ref(&root), configs, &other);
+        assert!(found.len() == 4 && found.iter().all(|remote| remote.name != "bad"), "{found:?}");
     }
 
     #[test]
