@@ -92,8 +92,16 @@ impl Address {
         match self {
             Self::Https { host, port: HTTPS_PORT, path, .. } => format!("/{host}{path}"),
             Self::Https { host, port, path, .. } => format!("/{host}:{port}{path}"),
-            Self::Ssh { .. } => format!("/{self}"),
+            Self::Ssh { path, .. } => format!("/{}/{path}", self.ssh_authority()),
         }
+    }
+
+    /// Returns the user, the host and the port of an address of SSH.
+    fn ssh_authority(&self) -> String {
+        let Self::Ssh { host, port, user, .. } = self else { return String::new() };
+        let user = user.as_ref().map_or_else(String::new, |user| format!("{user}@"));
+        let port = port.map_or_else(String::new, |port| format!(":{port}"));
+        format!("{user}{host}{port}")
     }
 
     /// Returns the address that stands for this one in a room.
@@ -127,15 +135,9 @@ impl fmt::Display for Address {
         match self {
             Self::Https { host, port: HTTPS_PORT, path, .. } => write!(f, "https://{host}{path}"),
             Self::Https { host, port, path, .. } => write!(f, "https://{host}:{port}{path}"),
-            Self::Ssh { host, port, path, user } => {
-                if let Some(user) = user {
-                    write!(f, "{user}@")?;
-                }
-                write!(f, "{host}")?;
-                match port {
-                    Some(port) => write!(f, ":{port}/{path}"),
-                    None => write!(f, "/{path}"),
-                }
+            Self::Ssh { port: None, path, .. } => write!(f, "{}:{path}", self.ssh_authority()),
+            Self::Ssh { path, .. } => {
+                write!(f, "ssh://{}/{}", self.ssh_authority(), path.trim_start_matches('/'))
             }
         }
     }
@@ -191,11 +193,11 @@ mod tests {
         for (text, inside, shown) in [
             ("https://Git.org/me/x.git", "http://git.tiller/git.org/me/x.git", "https://git.org/me/x.git"),
             ("https://me:s%40e@h:8443/x/", "http://git.tiller/h:8443/x", "https://h:8443/x"),
-            ("git@git.org:me/x.git", "git://git.tiller:22/git@git.org/me/x.git", "git@git.org/me/x.git"),
-            ("git.org:/x", "git://git.tiller:22/git.org//x", "git.org//x"),
-            ("ssh://h/x", "git://git.tiller:22/h//x", "h//x"),
-            ("ssh://a@h:2222/~/x", "git://git.tiller:22/a@h:2222/~/x", "a@h:2222/~/x"),
-            ("git+ssh://h/x", "git://git.tiller:22/h//x", "h//x"),
+            ("git@git.org:me/x.git", "git://git.tiller:22/git@git.org/me/x.git", "git@git.org:me/x.git"),
+            ("git.org:/x", "git://git.tiller:22/git.org//x", "git.org:/x"),
+            ("ssh://h/x", "git://git.tiller:22/h//x", "h:/x"),
+            ("ssh://a@h:2222/~/x", "git://git.tiller:22/a@h:2222/~/x", "ssh://a@h:2222/~/x"),
+            ("git+ssh://h/x", "git://git.tiller:22/h//x", "h:/x"),
         ] {
             let address = Address::parse(text).expect(text);
             assert_eq!((address.inside().as_str(), address.to_string().as_str()), (inside, shown));

@@ -160,10 +160,8 @@ struct Now {
     used: BTreeMap<String, Used>,
     /// The servers of commands that no result has named, with their addresses outside.
     servers: BTreeMap<u16, SocketAddr>,
-    /// The keys that sign without a question, with the permission mode of that answer.
-    keys: HashMap<String, PermissionMode>,
-    /// The repositories that are reached without a question, likewise.
-    repositories: HashMap<String, PermissionMode>,
+    /// The answers for the session, each with the permission mode in which it holds.
+    kept: HashMap<Kept, (PermissionMode, bool)>,
     /// The traffic of groups of hosts in this session, by their names.
     groups: HashMap<&'static str, Arc<GroupTraffic>>,
 }
@@ -172,6 +170,15 @@ impl Now {
     fn group(&mut self, group: &Group) -> Arc<GroupTraffic> {
         Arc::clone(self.groups.entry(group.name).or_default())
     }
+}
+
+/// The subject of an answer for the session that is about no connection.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Kept {
+    /// Signatures with a key.
+    Key(String),
+    /// A repository, by its address.
+    Repository(String),
 }
 
 /// The command that runs.

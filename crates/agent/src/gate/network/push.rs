@@ -1,7 +1,7 @@
 //! Pushes to the project's remote repositories. The rules for commands decide, by the `git push`
 //! that does the same, whatever has started it.
 
-use super::{GONE, Judge, NO_USER, Place, Running};
+use super::{GONE, Judge, Kept, NO_USER, Place, Running};
 use crate::{
     Access, CallPlace, Description, Destination, Effect, Lifetime, Mode, PermissionOutcome,
     PermissionRequest, PermissionRule, ProjectPrograms, Push, RefChange, Remedy, RemoteRepository,
@@ -92,27 +92,24 @@ impl Judge {
         let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
             return Err(GONE.to_owned());
         };
-        let mode = (self.state)().permission_mode;
-        {
-            let now = self.lock();
-            let by_command =
-                now.running.as_ref().is_some_and(|now| now.repositories.contains(&remote.address));
-            if by_command || now.repositories.get(&remote.address) == Some(&mode) {
-                return Ok(());
-            }
+        let kept = Kept::Repository(remote.address.clone());
+        let is_of_command = |running: &Running| running.repositories.contains(&remote.address);
+        if self.lock().running.as_ref().is_some_and(is_of_command) {
+            return Ok(());
+        }
+        if let Some(answer) = self.kept(&kept) {
+            return answer;
         }
         let rules = remedy.rules.clone();
         let (call, answer, outcome) =
             self.answer(gone, |running| reach_request(running, remote, remedy)).await?;
-        if answer.is_ok() {
-            let mut now = self.lock();
-            if outcome == PermissionOutcome::AllowAlways {
-                now.repositories.insert(remote.address.clone(), mode);
-            }
-            if let Some(running) = now.running.as_mut().filter(|running| running.call == call) {
-                running.repositories.insert(remote.address.clone());
-            }
+        self.keep(kept, outcome);
+        let mut now = self.lock();
+        let running = now.running.as_mut().filter(|running| running.call == call && answer.is_ok());
+        if let Some(running) = running {
+            running.repositories.insert(remote.address.clone());
         }
+        drop(now);
         answer.map_err(|why| with_rules(why, &rules))
     }
 
@@ -130,15 +127,31 @@ impl Judge {
         let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
             return Err(GONE.to_owned());
         };
-        let mode = (self.state)().permission_mode;
-        if self.lock().keys.get(&signing.key) == Some(&mode) {
-            return Ok(());
+        let kept = Kept::Key(signing.key.clone());
+        if let Some(answer) = self.kept(&kept) {
+            return answer;
         }
         let (_, answer, outcome) = self.answer(gone, |running| signing_request(running, signing)).await?;
-        if outcome == PermissionOutcome::AllowAlways {
-            self.lock().keys.insert(signing.key.clone(), mode);
-        }
+        self.keep(kept, outcome);
         answer.map_err(|why| format!("{why}; the setting {SIGN_COMMITS} decides about signatures"))
+    }
+
+    /// Returns the answer for the session, while its permission mode is in force.
+    fn kept(&self, kept: &Kept) -> Option<Result<(), String>> {
+        let mode = (self.state)().permission_mode;
+        let now = self.lock();
+        let (_, is_allowed) = now.kept.get(kept).filter(|(known, _)| *known == mode)?;
+        Some(if *is_allowed { Ok(()) } else { Err("the user said no".to_owned()) })
+    }
+
+    fn keep(&self, kept: Kept, outcome: PermissionOutcome) {
+        let is_allowed = match outcome {
+            PermissionOutcome::AllowAlways => true,
+            PermissionOutcome::RejectAlways => false,
+            _ => return,
+        };
+        let mode = (self.state)().permission_mode;
+        self.lock().kept.insert(kept, (mode, is_allowed));
     }
 
     /// Returns the decision about a command line outside of a sandbox, and what would allow it.
