@@ -7,6 +7,7 @@ mod events;
 mod launches;
 mod load;
 mod memory;
+mod network;
 mod replay;
 mod scripts;
 mod servers;
@@ -58,6 +59,7 @@ const ALL: &[(&str, Measurement)] = &[
     ("delegation", delegation::measure),
     ("launches", launches::measure),
     ("large project", launches::large_project),
+    ("network", network::measure),
     ("cancel", turns::cancel),
     ("cancel under load", load::cancel),
     ("memory", memory::measure),

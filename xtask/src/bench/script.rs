@@ -40,6 +40,9 @@ pub(super) const ESCAPED: &str = "escaped";
 /// The command that tries to create it.
 const ESCAPE: &str = "touch ../escaped";
 
+/// The commands of [`Script::Network`]: scripts in the project directory.
+pub(super) const NETWORK: [&str; 2] = ["bash connects", "bash receives"];
+
 /// A scripted response, selected by a prompt that contains its keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Script {
@@ -69,6 +72,8 @@ pub(super) enum Script {
     Writes,
     /// A command whose effect shows whether it was confined, and [`CALLS`] trivial commands.
     Trues,
+    /// A trivial command and those of [`NETWORK`].
+    Network,
     /// One chunk, then nothing until the connection is closed.
     Hang,
     /// Chunks as fast as they can be written, until the connection is closed.
@@ -78,7 +83,7 @@ pub(super) enum Script {
 }
 
 impl Script {
-    const ALL: [Script; 16] = [
+    const ALL: [Script; 17] = [
         Script::One,
         Script::Burst,
         Script::Paced,
@@ -92,6 +97,7 @@ impl Script {
         Script::Reads,
         Script::Writes,
         Script::Trues,
+        Script::Network,
         Script::Hang,
         Script::Flood,
         Script::Swarm,
@@ -113,6 +119,7 @@ impl Script {
             Script::Reads => "bench:reads",
             Script::Writes => "bench:writes",
             Script::Trues => "bench:trues",
+            Script::Network => "bench:network",
             Script::Hang => "bench:hang",
             Script::Flood => "bench:flood",
             Script::Swarm => "bench:swarm",
@@ -148,6 +155,7 @@ impl Script {
             Script::Tools => TOOLS,
             Script::Lookups | Script::Reads => CALLS,
             Script::Writes | Script::Trues => CALLS + 1,
+            Script::Network => NETWORK.len() + 1,
             Script::Swarm | Script::Output => 1,
             Script::One
             | Script::Burst
@@ -191,6 +199,10 @@ impl Script {
             }
             Script::Trues => {
                 let command = if step == 0 { ESCAPE.to_owned() } else { format!("true {step}") };
+                vec![tool_call(step, "bash", &json!({ "command": command }))]
+            }
+            Script::Network => {
+                let command = step.checked_sub(1).map_or("true", |at| NETWORK[at]);
                 vec![tool_call(step, "bash", &json!({ "command": command }))]
             }
             Script::Swarm => {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const UNCONFINED: &str = "sandbox.level = \"off\"\n";
+pub(super) const UNCONFINED: &str = "sandbox.level = \"off\"\n";
 
 /// The size of a large project: directories, and files in each.
 const DIRECTORIES: usize = 10_000;
@@ -22,19 +22,23 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut confined = Figure::of(Quantity::time("a confined `true`, from call to result"));
     let mut unconfined = Figure::of(Quantity::time("an unconfined one"));
     let mut more = Figure::of(Quantity::ms("... what confinement adds", 10.0));
+    let mut room = Figure::of(Quantity::ms("... what the first one of a session adds", 15.0));
     let mut within = ready(bench, "")?;
     let mut without = ready(bench, UNCONFINED)?;
+    // The first session of a process begins with more.
+    launches(bench, &mut within, true)?;
     for agent in [&within, &without] {
         repository(Path::new(&agent.project()))?;
     }
     for _ in 0..bench.runs {
-        let pair =
-            [middle(&launches(bench, &mut within, true)?), middle(&launches(bench, &mut without, false)?)];
+        let all = launches(bench, &mut within, true)?;
+        let pair = [middle(&all), middle(&launches(bench, &mut without, false)?)];
+        room.add_difference([*all.first().context("the turn called nothing")?, pair[0]]);
         confined.add_time(pair[0]);
         unconfined.add_time(pair[1]);
         more.add_difference(pair);
     }
-    Ok(vec![confined, unconfined, more])
+    Ok(vec![confined, unconfined, more, room])
 }
 
 /// Measures the same in a large project: in a process that has not read its directories yet, and in
@@ -57,7 +61,7 @@ pub(super) fn large_project(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(vec![first, further, added])
 }
 
-fn ready(bench: &Bench<'_>, settings: &str) -> Result<Agent> {
+pub(super) fn ready(bench: &Bench<'_>, settings: &str) -> Result<Agent> {
     let mut agent = Agent::start_with(bench.binary, &bench.server.base_url(), settings)?;
     initialize_with(&mut agent, false, false)?;
     Ok(agent)
