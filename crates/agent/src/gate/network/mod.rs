@@ -374,6 +374,17 @@ impl Judge {
     }
 }
 
+/// Asks in a task, with a token that is cancelled when the caller goes away: the question of a
+/// connection that is dropped is withdrawn, and its end recorded.
+async fn withdrawn_with<F>(ask: impl FnOnce(CancellationToken) -> F) -> Result<(), String>
+where
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    let gone = CancellationToken::new();
+    let _withdraw = gone.clone().drop_guard();
+    tokio::spawn(ask(gone)).await.unwrap_or_else(|error| Err(error.to_string()))
+}
+
 /// The judge of a session, as the server of the network sees it.
 struct Connections(Arc<Judge>);
 
@@ -394,17 +405,14 @@ impl ConnectionJudge for Connections {
             NetworkDecision::Allow { .. } if self.exhausted(destination).is_none() => return Ok(()),
             NetworkDecision::Allow { .. } | NetworkDecision::Ask { .. } => {}
         }
-        // If the connection is dropped meanwhile, the question is withdrawn, and its end recorded.
-        let gone = CancellationToken::new();
-        let _withdraw = gone.clone().drop_guard();
         let (judge, destination) = (Arc::clone(&self.0), destination.clone());
-        let asking = tokio::spawn(async move {
+        withdrawn_with(|gone| async move {
             if let NetworkDecision::Ask { .. } = decision {
                 judge.ask(&destination, &gone).await?;
             }
             judge.ask_for_more(&destination, &gone).await
-        });
-        asking.await.unwrap_or_else(|error| Err(error.to_string()))
+        })
+        .await
     }
 
     fn is_for_reading(&self, destination: &Destination) -> bool {
@@ -417,28 +425,19 @@ impl ConnectionJudge for Connections {
         destination: &Destination,
         as_user: bool,
     ) -> Result<(), String> {
-        let gone = CancellationToken::new();
-        let _withdraw = gone.clone().drop_guard();
         let (judge, remote, destination) = (Arc::clone(&self.0), remote.clone(), destination.clone());
-        let asking =
-            tokio::spawn(async move { judge.decide_reach(&remote, &destination, as_user, &gone).await });
-        asking.await.unwrap_or_else(|error| Err(error.to_string()))
+        withdrawn_with(|gone| async move { judge.decide_reach(&remote, &destination, as_user, &gone).await })
+            .await
     }
 
     async fn push(&self, push: &Push) -> Result<(), String> {
-        let gone = CancellationToken::new();
-        let _withdraw = gone.clone().drop_guard();
         let (judge, push) = (Arc::clone(&self.0), push.clone());
-        let asking = tokio::spawn(async move { judge.decide_push(&push, &gone).await });
-        asking.await.unwrap_or_else(|error| Err(error.to_string()))
+        withdrawn_with(|gone| async move { judge.decide_push(&push, &gone).await }).await
     }
 
     async fn sign(&self, signing: &Signing) -> Result<(), String> {
-        let gone = CancellationToken::new();
-        let _withdraw = gone.clone().drop_guard();
         let (judge, signing) = (Arc::clone(&self.0), signing.clone());
-        let asking = tokio::spawn(async move { judge.decide_signing(&signing, &gone).await });
-        asking.await.unwrap_or_else(|error| Err(error.to_string()))
+        withdrawn_with(|gone| async move { judge.decide_signing(&signing, &gone).await }).await
     }
 
     fn signs(&self) -> SignCommits {
@@ -505,9 +504,27 @@ fn used<'a>(now: &'a mut Now, destination: &Destination) -> Option<&'a mut Used>
     has_room.then(|| now.used.entry(name).or_default())
 }
 
+impl Running {
+    /// Returns the question whether the command may do something at a place.
+    fn question(&self, title: String, what: &str, place: String) -> PermissionRequest {
+        let line = crate::one_line(&self.line);
+        PermissionRequest {
+            id: self.call.clone(),
+            name: self.tool.clone(),
+            description: Description { title, kind: ToolKind::Execute, locations: Vec::new() },
+            question: format!("Let `{line}` {what}"),
+            brief: format!("Let it {what}"),
+            place: crate::CallPlace { directory: None, facts: vec![place] },
+            content: titles::command_block(&self.line),
+            raw_input: serde_json::json!({ "command": self.line }),
+            grant_label: String::new(),
+            remedy: Remedy::default(),
+        }
+    }
+}
+
 /// Returns the question about a destination for the command that runs.
 fn request(running: &Running, destination: &Destination, scope: &NetworkScope) -> PermissionRequest {
-    let line = crate::one_line(&running.line);
     let (place, grant) = match scope {
         NetworkScope::Group(group) => {
             (format!("{destination} (group {})", group.name), format!("the group {}", group.name))
@@ -516,19 +533,8 @@ fn request(running: &Running, destination: &Destination, scope: &NetworkScope) -
             (destination.to_string(), destination.to_string())
         }
     };
-    let brief = format!("Let it connect to {place}? It can send there what it can read.");
+    let what = format!("connect to {place}? It can send there what it can read.");
     PermissionRequest {
-        id: running.call.clone(),
-        name: running.tool.clone(),
-        description: Description {
-            title: format!("Connect to {place}"),
-            kind: ToolKind::Execute,
-            locations: Vec::new(),
-        },
-        question: format!("Let `{line}` connect to {place}? It can send there what it can read."),
-        brief,
-        place: crate::CallPlace { directory: None, facts: vec![destination.to_string()] },
-        content: titles::command_block(&running.line),
         raw_input: serde_json::json!({ "command": running.line, "connects_to": destination.to_string() }),
         grant_label: format!("connections to {grant} in this session"),
         remedy: Remedy {
@@ -536,6 +542,7 @@ fn request(running: &Running, destination: &Destination, scope: &NetworkScope) -
             in_prometheus: matches!(scope, NetworkScope::Group(_) | NetworkScope::Host(_, None)),
             ..Remedy::default()
         },
+        ..running.question(format!("Connect to {place}"), &what, destination.to_string())
     }
 }
 

@@ -3,13 +3,12 @@
 
 use super::{GONE, Judge, Kept, NO_USER, Place, Running};
 use crate::{
-    Access, CallPlace, Description, Destination, Effect, Lifetime, Mode, PermissionOutcome,
-    PermissionRequest, PermissionRule, ProjectPrograms, Push, RefChange, Remedy, RemoteRepository,
-    RuntimeOptions, SignCommits, Signing, ToolContent, ToolKind,
+    Access, Destination, Effect, Lifetime, Mode, PermissionOutcome, PermissionRequest, PermissionRule,
+    ProjectPrograms, Push, RefChange, Remedy, RemoteRepository, RuntimeOptions, SignCommits, Signing,
+    ToolContent,
     limits::{ANCESTRY_WAIT, PUSHED_REFS, PUSHED_REFS_TOLD},
     policy::network::NetworkDecision,
     policy::{self, Bounds, CommandConfinement, Decision, Dialect, Policy, Resolved, Subject},
-    tool::titles,
 };
 use std::sync::{Arc, PoisonError};
 use system::{AbsPath, Command};
@@ -301,8 +300,7 @@ fn request(
     line: &str,
     remedy: Remedy,
 ) -> PermissionRequest {
-    let command = crate::one_line(&running.line);
-    let place = crate::one_line(&push.to.address);
+    let place = crate::one_line(&push.to.address).to_string();
     let all: Vec<_> = judged.iter().map(|judged| crate::one_line(&described(judged))).collect();
     let mut changes = all.iter().take(PUSHED_REFS_TOLD).cloned().collect::<Vec<_>>().join("; ");
     if all.is_empty() {
@@ -311,67 +309,36 @@ fn request(
     if all.len() > PUSHED_REFS_TOLD {
         changes.push_str(&format!("; and {} more", all.len() - PUSHED_REFS_TOLD));
     }
-    let brief = format!("Let it push to {place}: {changes}?");
     PermissionRequest {
-        id: running.call.clone(),
-        name: running.tool.clone(),
-        description: Description {
-            title: format!("Push to {place}"),
-            kind: ToolKind::Execute,
-            locations: Vec::new(),
-        },
-        question: format!("Let `{command}` push to {place}: {changes}?"),
-        brief,
-        place: CallPlace { directory: None, facts: vec![place.clone()] },
         content: vec![ToolContent::Content(crate::Content::text(all.join("\n")))],
         raw_input: serde_json::json!({ "command": running.line, "pushes": line, "repository": push.to.address }),
-        grant_label: String::new(),
         remedy,
+        ..running.question(format!("Push to {place}"), &format!("push to {place}: {changes}?"), place)
     }
 }
 
 /// Returns the question whether the command that runs reaches a repository as the user.
 fn reach_request(running: &Running, remote: &RemoteRepository, remedy: Remedy) -> PermissionRequest {
-    let command = crate::one_line(&running.line);
     let place = crate::one_line(&remote.address).to_string();
+    let what = format!("reach {place} with your credentials?");
     PermissionRequest {
-        description: Description {
-            title: format!("Reach {place} with your credentials"),
-            kind: ToolKind::Execute,
-            locations: Vec::new(),
-        },
-        question: format!("Let `{command}` reach {place} with your credentials?"),
-        brief: format!("Let it reach {place} with your credentials?"),
-        content: titles::command_block(&running.line),
         raw_input: serde_json::json!({ "command": running.line, "reaches": remote.address }),
-        grant_label: format!("reading {place} in this session"),
-        place: CallPlace { directory: None, facts: vec![place] },
-        id: running.call.clone(),
-        name: running.tool.clone(),
+        grant_label: format!("reaching {place} in this session"),
         remedy,
+        ..running.question(format!("Reach {place} with your credentials"), &what, place)
     }
 }
 
 /// Returns the question about a signature for the command that runs.
 fn signing_request(running: &Running, signing: &Signing) -> PermissionRequest {
-    let command = crate::one_line(&running.line);
     let (key, subject) = (crate::one_line(&signing.key), crate::one_line(&signing.subject));
-    let what = format!("sign the {} “{subject}” with your key {key}", signing.kind);
+    let what = format!("sign the {} “{subject}” with your key {key}?", signing.kind);
     PermissionRequest {
-        description: Description {
-            title: format!("Sign a {} with the key {key}", signing.kind),
-            kind: ToolKind::Execute,
-            locations: Vec::new(),
-        },
-        question: format!("Let `{command}` {what}?"),
-        brief: format!("Let it {what}?"),
-        place: CallPlace { directory: None, facts: vec![key.clone()] },
         content: vec![ToolContent::Content(crate::Content::text(signing.object.clone()))],
         raw_input: serde_json::json!({ "command": running.line, "signs": signing.object, "key": signing.key }),
         grant_label: format!("signatures with the key {key} in this session"),
-        id: running.call.clone(),
-        name: running.tool.clone(),
         remedy: Remedy { setting: Some(SIGN_COMMITS), ..Remedy::default() },
+        ..running.question(format!("Sign a {} with the key {key}", signing.kind), &what, key.to_string())
     }
 }
 
