@@ -5,7 +5,7 @@
 
 use super::{EntryHandle, NEW, name, report, write};
 use crate::limits::{COPIED_FOLDER_BYTES, COPIED_FOLDER_FILES};
-use crate::{AbsPath, LinkedFile, SystemError};
+use crate::{AbsPath, FileStamp, LinkedFile, SystemError};
 use rustix::fs::{AtFlags, OFlags};
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -23,6 +23,9 @@ pub(in crate::local) struct Version {
 /// The files of a folder, by their paths in it.
 pub(in crate::local) type Tree = BTreeMap<String, Version>;
 
+/// The versions of files as they were read, with the stamps that the files had before.
+type Seen = HashMap<AbsPath, (FileStamp, Version)>;
+
 /// The folders that commands change in a copy, by their copies: each session has one of its own.
 #[derive(Debug, Default)]
 pub(super) struct Folders {
@@ -39,6 +42,8 @@ struct Folder {
     versions: Vec<Tree>,
     /// The original as of the last comparison.
     base: Tree,
+    /// The files of the original and of the copy.
+    seen: Seen,
     /// Whether the copy has been made.
     is_copied: bool,
     /// Whether the original was created, empty, as a place for the copy.
@@ -76,6 +81,7 @@ impl Folders {
                 path,
                 versions,
                 base: Tree::new(),
+                seen: Seen::new(),
                 is_copied: false,
                 is_placed: false,
             });
@@ -99,7 +105,7 @@ impl Folders {
             // takes no notice of an empty one.
             folder.is_placed = fs::create_dir(path.as_std()).is_ok();
         }
-        let Some(original) = tree(path) else { return Ok(None) };
+        let Some(original) = tree(path, &mut folder.seen) else { return Ok(None) };
         let lines = match folder.is_copied && copy.as_std().is_dir() {
             true => folder.take_over(&copy, original, reported)?,
             false => {
@@ -135,7 +141,7 @@ impl Folder {
         if original == self.base {
             return Ok(lines);
         }
-        let copy = tree(at).unwrap_or_default();
+        let copy = tree(at, &mut self.seen).unwrap_or_default();
         for file in changes(&self.base, &original) {
             if copy.get(&file) != self.base.get(&file) && copy.get(&file) != original.get(&file) {
                 let why =
@@ -153,7 +159,7 @@ impl Folder {
 
     fn carry(&mut self, at: &AbsPath, reported: &mut HashSet<String>) -> Vec<String> {
         let (path, mut lines) = (self.path.clone(), Vec::new());
-        let Some(copy) = tree(at) else {
+        let Some(copy) = tree(at, &mut self.seen) else {
             return report(&path, "its copy has something in it that is not carried over", reported);
         };
         for file in changes(&self.base, &copy) {
@@ -195,9 +201,13 @@ fn changes(one: &Tree, other: &Tree) -> BTreeSet<String> {
     one.keys().chain(other.keys()).filter(|file| one.get(*file) != other.get(*file)).cloned().collect()
 }
 
-/// Reads a folder, without following links.
-fn tree(top: &AbsPath) -> Option<Tree> {
+/// Reads a folder, without following links. A file that has not changed since it was seen is not
+/// read again.
+fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
     let (mut found, mut bytes) = (Tree::new(), 0);
+    if seen.len() > 4 * COPIED_FOLDER_FILES {
+        seen.clear();
+    }
     let mut directories = vec![String::new()];
     while let Some(directory) = directories.pop() {
         let at = if directory.is_empty() { top.clone() } else { top.join(&directory) };
@@ -216,7 +226,16 @@ fn tree(top: &AbsPath) -> Option<Tree> {
                 if bytes > COPIED_FOLDER_BYTES || found.len() >= COPIED_FOLDER_FILES {
                     return None;
                 }
-                let version = version_of(&top.join(&path))?;
+                let file = top.join(&path);
+                let stamp = FileStamp::of(&file);
+                let known = seen.get(&file).filter(|(known, _)| metadata.is_file() && *known == stamp);
+                let version = match known {
+                    Some((_, version)) => version.clone(),
+                    None => version_of(&file)?,
+                };
+                if stamp.is_settled() {
+                    seen.insert(file, (stamp, version.clone()));
+                }
                 found.insert(path, version);
             }
         }
@@ -317,4 +336,35 @@ pub(in crate::local) fn versions(output: &str) -> HashMap<String, Vec<Tree>> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    #[test]
+    fn a_change_with_the_old_time_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        let file = top.join("f");
+        let write = |text: &str| {
+            fs::write(file.as_std(), text).unwrap();
+            let opened = fs::File::options().write(true).open(file.as_std()).unwrap();
+            opened.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        };
+        let mut seen = Seen::new();
+        write("one");
+        let one = tree(&top, &mut seen).unwrap();
+        // A file that has changed a moment ago is not relied on.
+        assert!(seen.is_empty());
+        while seen.is_empty() {
+            assert_eq!(tree(&top, &mut seen).unwrap(), one);
+        }
+        assert_eq!(tree(&top, &mut seen).unwrap(), one);
+        write("two");
+        assert_ne!(tree(&top, &mut seen).unwrap(), one);
+        fs::hard_link(file.as_std(), top.join("g").as_std()).unwrap();
+        assert_eq!(tree(&top, &mut seen), None);
+    }
 }

@@ -22,6 +22,8 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod namespaces;
 #[cfg(target_os = "linux")]
+mod netlink;
+#[cfg(target_os = "linux")]
 mod own_sockets;
 #[cfg(target_os = "linux")]
 mod restrict;

@@ -1,6 +1,8 @@
 //! The Unix sockets of a room's commands, by the files that they are bound to.
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+use super::netlink;
+use rustix::net::netlink::SOCK_DIAG;
+use rustix::net::{AddressFamily, RecvFlags};
 use std::collections::HashSet;
 use std::os::linux::fs::MetadataExt;
 
@@ -29,36 +31,25 @@ impl OwnSockets {
 /// `SOCK_DIAG_BY_FAMILY`; see sock_diag(7).
 const BY_FAMILY: u16 = 20;
 /// `NLM_F_REQUEST` and `NLM_F_DUMP`.
-const DUMP: u16 = 1 | 0x300;
+const DUMP: u16 = netlink::REQUEST | 0x300;
 /// `UDIAG_SHOW_VFS`.
 const SHOW_FILE: u32 = 2;
 /// `UNIX_DIAG_VFS`.
 const FILE: u16 = 1;
-const HEADER: usize = 16;
 /// The size of `unix_diag_msg`.
 const SOCKET: usize = 16;
 
 fn files() -> rustix::io::Result<HashSet<FileId>> {
     let family = u8::try_from(AddressFamily::UNIX.as_raw()).map_err(|_| rustix::io::Errno::INVAL)?;
-    let socket = rustix::net::socket_with(
-        AddressFamily::NETLINK,
-        SocketType::RAW,
-        SocketFlags::CLOEXEC,
-        Some(netlink::SOCK_DIAG),
-    )?;
-    let mut request = Vec::new();
-    // The size of `unix_diag_req` is 24.
-    request.extend(40u32.to_ne_bytes());
-    request.extend(BY_FAMILY.to_ne_bytes());
-    request.extend(DUMP.to_ne_bytes());
-    request.extend([0; 8]);
-    request.extend([family, 0, 0, 0]);
     // All states, and no particular socket.
-    request.extend(u32::MAX.to_ne_bytes());
-    request.extend(0u32.to_ne_bytes());
-    request.extend(SHOW_FILE.to_ne_bytes());
-    request.extend([0xff; 8]);
-    rustix::net::send(&socket, &request, SendFlags::empty())?;
+    let body = [
+        &[family, 0, 0, 0][..],
+        &u32::MAX.to_ne_bytes(),
+        &0u32.to_ne_bytes(),
+        &SHOW_FILE.to_ne_bytes(),
+        &[0xff; 8],
+    ];
+    let socket = netlink::send(Some(SOCK_DIAG), BY_FAMILY, DUMP, &body.concat())?;
     let mut found = HashSet::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -79,7 +70,7 @@ fn files() -> rustix::io::Result<HashSet<FileId>> {
 fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let length = usize::try_from(number(bytes, 0)?).ok()?;
     let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
-    let body = bytes.get(HEADER..length)?;
+    let body = bytes.get(netlink::HEADER..length)?;
     Some((kind, body, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
 }
 

@@ -6,14 +6,15 @@
 //! accepts connections to any host, and a port that a command serves itself is reached at loopback
 //! addresses only.
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use super::netlink;
+use rustix::net::{AddressFamily, RecvFlags};
 
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWROUTE: u16 = 24;
 const RTM_NEWRULE: u16 = 32;
 const RTM_DELRULE: u16 = 33;
 /// `NLM_F_REQUEST`, `NLM_F_ACK` and, for what is created, `NLM_F_CREATE`.
-const REQUEST: u16 = 1 | 4;
+const REQUEST: u16 = netlink::REQUEST | 4;
 const CREATE: u16 = REQUEST | 0x400;
 
 /// The routing table of local addresses. The kernel accepts no other one for the source of a
@@ -118,20 +119,12 @@ fn attribute(body: &mut Vec<u8>, kind: u16, data: &[u8]) {
 
 /// Sends a netlink message and returns the kernel's answer.
 fn ask(kind: u16, flags: u16, body: &[u8]) -> rustix::io::Result<()> {
-    const HEADER: usize = 16;
-    let socket =
-        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    let length = u32::try_from(HEADER + body.len()).map_err(|_| rustix::io::Errno::MSGSIZE)?;
-    let mut message = length.to_ne_bytes().to_vec();
-    message.extend(kind.to_ne_bytes());
-    message.extend(flags.to_ne_bytes());
-    message.extend([0; 8]);
-    message.extend(body);
-    rustix::net::send(&socket, &message, SendFlags::empty())?;
+    let socket = netlink::send(None, kind, flags, body)?;
     let mut answer = [0; 512];
     let (length, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty())?;
     // The error code follows the header of the answer; it is zero or negative.
-    let code = answer[..length].get(HEADER..HEADER + 4).and_then(|code| code.try_into().ok());
+    let code =
+        answer[..length].get(netlink::HEADER..netlink::HEADER + 4).and_then(|code| code.try_into().ok());
     match i32::from_ne_bytes(code.ok_or(rustix::io::Errno::PROTO)?) {
         0 => Ok(()),
         code => Err(rustix::io::Errno::from_raw_os_error(-code)),
