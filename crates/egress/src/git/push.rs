@@ -18,22 +18,55 @@ const LENGTH: usize = 4;
 /// The end of the list.
 pub(super) const FLUSH: &[u8; LENGTH] = b"0000";
 
-/// Returns the references that a push would change, from its beginning; `None` if more is needed.
-///
-/// # Errors
-/// The reason why it cannot be decided about.
-pub(super) fn changes(bytes: &[u8]) -> Result<Option<Vec<RefChange>>, String> {
-    let (mut rest, mut changes) = (bytes, Vec::new());
-    loop {
-        if rest.starts_with(FLUSH) {
-            return Ok(Some(changes));
+/// The references that a push would change, as its beginning arrives.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    pub(super) changes: Vec<RefChange>,
+    packets: Packets,
+}
+
+impl Head {
+    /// Reads on in all bytes so far; returns whether the list is complete.
+    ///
+    /// # Errors
+    /// The reason why the push cannot be decided about.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<bool, String> {
+        let Self { changes, packets } = self;
+        let is_whole = packets.read(bytes, |packet| {
+            changes.extend(change(packet)?);
+            Ok(())
+        })?;
+        match !is_whole && bytes.len() > HEAD_BYTES {
+            true => Err("the push changes too many references".to_owned()),
+            false => Ok(is_whole),
         }
-        let Some(packet) = packet(rest)? else {
-            let is_long = bytes.len() > HEAD_BYTES;
-            return if is_long { Err("the push changes too many references".to_owned()) } else { Ok(None) };
-        };
-        changes.extend(change(packet.content)?);
-        rest = packet.rest;
+    }
+}
+
+/// A list of packets, as its bytes arrive. No packet is read twice.
+#[derive(Debug, Default)]
+pub(super) struct Packets {
+    /// The number of bytes that were read.
+    read: usize,
+}
+
+impl Packets {
+    /// Passes on each packet that has become whole in all bytes so far; returns whether the list has
+    /// ended.
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        mut each: impl FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<bool, String> {
+        loop {
+            let rest = bytes.get(self.read..).unwrap_or_default();
+            if rest.starts_with(FLUSH) {
+                return Ok(true);
+            }
+            let Some(packet) = packet(rest)? else { return Ok(false) };
+            each(packet.content)?;
+            self.read = bytes.len() - packet.rest.len();
+        }
     }
 }
 
@@ -75,7 +108,10 @@ pub(super) fn rejection(bytes: &[u8], reason: &str) -> Vec<u8> {
     let has = |name: &str| capabilities.is_some_and(|all| all.split_whitespace().any(|known| known == name));
     let mut report = line(b"unpack ok\n");
     let reason: String = reason.chars().filter(|c| !c.is_control()).take(REASON_CHARS).collect();
-    for change in changes(bytes).ok().flatten().unwrap_or_default() {
+    let mut head = Head::default();
+    // What is refused has been read before.
+    head.read(bytes).ok();
+    for change in head.changes {
         report.extend(line(format!("ng {} sandbox: {reason}\n", change.name).as_bytes()));
     }
     report.extend(FLUSH);
@@ -118,6 +154,11 @@ mod tests {
     const ONE: &str = "1111111111111111111111111111111111111111";
     const NONE: &str = "0000000000000000000000000000000000000000";
 
+    fn changes(bytes: &[u8]) -> Result<Option<Vec<RefChange>>, String> {
+        let mut head = Head::default();
+        Ok(head.read(bytes)?.then_some(head.changes))
+    }
+
     fn line(text: &str) -> String {
         String::from_utf8(super::line(text.as_bytes())).unwrap()
     }
@@ -129,6 +170,10 @@ mod tests {
         let shallow = line(&format!("shallow {ONE}"));
         let text = format!("{shallow}{first}{second}0000PACK");
         let found = changes(text.as_bytes()).unwrap().unwrap();
+        // Each byte by itself tells the same.
+        let mut head = Head::default();
+        let whole = (0..=text.len()).find(|length| head.read(&text.as_bytes()[..*length]).unwrap());
+        assert_eq!((whole, &head.changes), (text.find("PACK"), &found));
         let names: Vec<_> = found.iter().map(|change| change.name.as_str()).collect();
         assert_eq!(names, ["refs/heads/new", "refs/heads/old"]);
         assert_eq!((found[0].old.as_deref(), found[0].new.as_deref()), (None, Some(ONE)));

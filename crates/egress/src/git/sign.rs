@@ -24,14 +24,13 @@ pub(super) async fn serve(
     stream: &mut TcpStream,
     judge: &Arc<dyn ConnectionJudge>,
 ) -> Result<Vec<u8>, String> {
-    let words = loop {
-        if let Some(words) = words(&sent)? {
-            break words;
-        }
+    let mut request = Request::default();
+    while !request.read(&sent)? {
         if !matches!(stream.read_buf(&mut sent).await, Ok(1..)) || sent.len() > REQUEST_BYTES {
             return Err("the object is too large to be signed".to_owned());
         }
-    };
+    }
+    let Request { words, .. } = request;
     let signing = parse(&words).ok_or("only commits and tags are signed")?;
     judge.sign(&signing).await?;
     let signature = git.programs.signature(&signing).await?;
@@ -45,16 +44,24 @@ pub(super) fn refusal(reason: &str) -> Vec<u8> {
     push::line(format!("NACK sandbox: {reason}\n").as_bytes())
 }
 
-/// Returns the words of a request; `None` if more is needed.
-fn words(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
-    let (mut rest, mut words) = (bytes, Vec::new());
-    while !rest.starts_with(push::FLUSH) {
-        let Some(packet) = push::packet(rest)? else { return Ok(None) };
-        let word = packet.content.strip_prefix(b"argument ").ok_or("it is not a request for a signature")?;
-        words.extend(word.trim_ascii_end());
-        rest = packet.rest;
+/// A request, as it arrives.
+#[derive(Default)]
+struct Request {
+    /// The words, without what separates them.
+    words: Vec<u8>,
+    packets: push::Packets,
+}
+
+impl Request {
+    /// Reads on in all bytes so far; returns whether the request is complete.
+    fn read(&mut self, bytes: &[u8]) -> Result<bool, String> {
+        let Self { words, packets } = self;
+        packets.read(bytes, |packet| {
+            let word = packet.strip_prefix(b"argument ").ok_or("it is not a request for a signature")?;
+            words.extend(word.trim_ascii_end());
+            Ok(())
+        })
     }
-    Ok(Some(words))
 }
 
 /// Reads a request; `None` if it is none for a commit or a tag.
@@ -91,8 +98,10 @@ mod tests {
         let words = STANDARD.encode(text);
         let (one, two) = words.split_at(words.len() / 2);
         let packets = [one, two].map(|word| push::line(format!("argument {word}\n").as_bytes())).concat();
-        assert_eq!(super::words(&packets), Ok(None));
-        parse(&super::words(&[&packets, &push::FLUSH[..]].concat()).unwrap().unwrap())
+        let mut request = Request::default();
+        assert_eq!(request.read(&packets), Ok(false));
+        assert_eq!(request.read(&[&packets, &push::FLUSH[..]].concat()), Ok(true));
+        parse(&request.words)
     }
 
     #[test]

@@ -153,20 +153,16 @@ async fn talk(
     };
     let asked = async {
         if request.service == Service::Push {
-            let changes = loop {
-                match push::changes(&sent) {
-                    Ok(Some(changes)) => break changes,
-                    Ok(None) => {}
-                    Err(reason) => return Err(Refused { answer: push::error(&reason), reason }),
-                }
+            let mut head = push::Head::default();
+            while !head.read(&sent).map_err(|reason| refused(&reason))? {
                 match own.read_buf(&mut sent).await {
                     Ok(1..) => {}
                     // There is nothing to push.
                     _ => return Ok(()),
                 }
-            };
-            if !changes.is_empty()
-                && let Err(reason) = judge.push(&repository.push(changes)).await
+            }
+            if !head.changes.is_empty()
+                && let Err(reason) = judge.push(&repository.push(head.changes)).await
             {
                 return Err(Refused { answer: push::rejection(&sent, &reason), reason });
             }

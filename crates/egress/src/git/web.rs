@@ -245,20 +245,18 @@ impl Exchange<'_> {
     /// Asks about a push.
     async fn push(&self, repository: &Repository, mut rest: Incoming) -> Result<Pushed, String> {
         let mut first = Vec::new();
-        let changes = loop {
-            if let Some(changes) = push::changes(&first)? {
-                break changes;
-            }
+        let mut head = push::Head::default();
+        while !head.read(&first)? {
             match rest.frame().await {
                 Some(Ok(frame)) => first.extend(frame.into_data().unwrap_or_default()),
                 Some(Err(error)) => return Err(error.to_string()),
                 None => return Err("the push ended early".to_owned()),
             }
-        };
-        if changes.is_empty() {
+        }
+        if head.changes.is_empty() {
             return Ok(Pushed::Allowed(Prefixed { first: Some(first.into()), rest }));
         }
-        if let Err(reason) = self.judge.push(&repository.push(changes)).await {
+        if let Err(reason) = self.judge.push(&repository.push(head.changes)).await {
             // A client reads no answer before it has sent everything.
             while let Some(Ok(_)) = rest.frame().await {}
             return Ok(Pushed::Refused { answer: push::rejection(&first, &reason), reason });
