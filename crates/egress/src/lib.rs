@@ -104,11 +104,16 @@ impl RoomNetwork for Egress {
         Box::new(Served([serving, forwarding]))
     }
 
-    async fn variables(&self, session: &AbsPath, remotes: Vec<GitRemote>) -> Vec<(String, String)> {
+    async fn variables(
+        &self,
+        session: &AbsPath,
+        roots: &[AbsPath],
+        remotes: Vec<GitRemote>,
+    ) -> Vec<(String, String)> {
         match &self.git {
             Some(git) => {
                 let signs = locked(&self.judges).get(session).map(|judge| judge.signs());
-                git.variables(session, remotes, signs.unwrap_or_default()).await
+                git.variables(session, roots, remotes, signs.unwrap_or_default()).await
             }
             None => git::variables(Vec::new()),
         }

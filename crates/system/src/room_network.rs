@@ -102,6 +102,12 @@ pub trait RoomNetwork: Debug + Send + Sync {
         inside: RoomInside,
     ) -> Box<dyn Any + Send + Sync>;
 
-    /// Returns variables by which git in the session's commands reaches remote repositories.
-    async fn variables(&self, session: &AbsPath, remotes: Vec<GitRemote>) -> Vec<(String, String)>;
+    /// Returns variables by which git in the session's commands reaches remote repositories. What
+    /// is in `roots` was written by commands, and is not run.
+    async fn variables(
+        &self,
+        session: &AbsPath,
+        roots: &[AbsPath],
+        remotes: Vec<GitRemote>,
+    ) -> Vec<(String, String)>;
 }

@@ -54,6 +54,8 @@ pub(crate) struct Git {
 
 /// The remote repositories of a session.
 pub(crate) struct Repositories {
+    /// The directories whose programs are not those of the user.
+    roots: Vec<AbsPath>,
     /// The remotes and the setting that the others are made of.
     remotes: Vec<GitRemote>,
     signs: SignCommits,
@@ -134,13 +136,8 @@ fn signing(signs: SignCommits) -> Vec<(String, String)> {
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Returns the directories whose programs are not those of the user.
-fn apart(repository: &Repository) -> Vec<AbsPath> {
-    repository.directories.iter().filter_map(AbsPath::parent).collect()
-}
-
 impl Repositories {
-    fn new(mut remotes: Vec<GitRemote>, rewrites: &Rewrites, signs: SignCommits) -> Self {
+    fn new(roots: &[AbsPath], mut remotes: Vec<GitRemote>, rewrites: &Rewrites, signs: SignCommits) -> Self {
         remotes.truncate(REMOTES);
         let (mut by_key, mut settings) = (HashMap::<String, Repository>::new(), signing(signs));
         for remote in &remotes {
@@ -171,6 +168,7 @@ impl Repositories {
         settings.sort();
         settings.dedup();
         Self {
+            roots: roots.to_vec(),
             remotes,
             signs,
             by_key,
@@ -209,18 +207,21 @@ impl Git {
     pub(crate) async fn variables(
         &self,
         session: &AbsPath,
+        roots: &[AbsPath],
         remotes: Vec<GitRemote>,
         signs: SignCommits,
     ) -> Vec<(String, String)> {
-        let is_same = |known: &Arc<Repositories>| known.remotes == remotes && known.signs == signs;
+        let is_same = |known: &Arc<Repositories>| {
+            (&known.roots[..], &known.remotes, known.signs) == (roots, &remotes, signs)
+        };
         if let Some(known) = self.of(session).filter(is_same) {
             return known.variables.clone();
         }
         let rewrites = match remotes.is_empty() {
             true => Rewrites::default(),
-            false => self.programs.rewrites().await,
+            false => self.programs.rewrites(roots).await,
         };
-        let all = Arc::new(Repositories::new(remotes, &rewrites, signs));
+        let all = Arc::new(Repositories::new(roots, remotes, &rewrites, signs));
         self.lock().insert(session.clone(), Arc::clone(&all));
         all.variables.clone()
     }
@@ -255,6 +256,7 @@ mod tests {
             "url.git@h:.pushinsteadof\nhttps://h/\0url.https://h/.insteadof\ngh:\0url.x.insteadof\nzz:\0",
         );
         let all = Repositories::new(
+            &[],
             vec![
                 remote("origin", "https://h/me/x", "/a/.git"),
                 remote("up", "gh:me/x", "/b/.git"),

@@ -76,10 +76,10 @@ impl Programs {
     }
 
     /// Returns the user's rules for addresses.
-    pub(super) async fn rewrites(&self) -> Rewrites {
+    pub(super) async fn rewrites(&self, apart: &[AbsPath]) -> Rewrites {
         let pattern = r"^url\..*\.(insteadof|pushinsteadof)$";
         let args = ["config", "--null", "--get-regexp", pattern];
-        match self.git(&args, "", &[]).await {
+        match self.git(&args, "", apart).await {
             Ok(text) => Rewrites::parse(&text),
             // There are none.
             Err(_) => Rewrites::default(),
@@ -144,27 +144,27 @@ impl Programs {
     ///
     /// # Errors
     /// What the program says if it does not sign.
-    pub(super) async fn signature(&self, signing: &Signing) -> Result<String, String> {
+    pub(super) async fn signature(&self, signing: &Signing, apart: &[AbsPath]) -> Result<String, String> {
         let Signing { program, key, object, .. } = signing;
         let script = match program.as_str() {
             "gpg" | "gpgsm" => GPG,
             "ssh-keygen" => {
-                self.expect_own_key(key).await?;
+                self.expect_own_key(key, apart).await?;
                 SSH_KEYGEN
             }
             other => return Err(format!("{other} is no program that signs")),
         };
-        let text = self.run("sh", &["-c", script, program, key], object, &[]).await?;
+        let text = self.run("sh", &["-c", script, program, key], object, apart).await?;
         if text.is_empty() { Err(format!("{program} made no signature")) } else { Ok(text) }
     }
 
     /// Checks that a key for SSH is the one of the user's settings: its program reads a file of
     /// that name.
-    async fn expect_own_key(&self, key: &str) -> Result<(), String> {
+    async fn expect_own_key(&self, key: &str, apart: &[AbsPath]) -> Result<(), String> {
         let mut known = Vec::new();
         for kind in [&["--type=path"][..], &[]] {
             let words = [&["config"], kind, &["--get", "user.signingKey"]].concat();
-            known.extend(self.git(&words, "", &[]).await.map(|text| text.trim().to_owned()));
+            known.extend(self.git(&words, "", apart).await.map(|text| text.trim().to_owned()));
         }
         let own = |own: &str| own.trim_start_matches("key::") == key.trim_start_matches("key::");
         match known.iter().any(|known| own(known)) {
@@ -222,13 +222,26 @@ impl Programs {
             // No project's settings apply there.
             cwd: AbsPath::new("/").map_err(|error| error.to_string())?,
             inherit: Vec::new(),
-            env: self.variables.iter().cloned().chain(more).collect(),
+            env: self.variables.iter().map(|variable| without(variable, apart)).chain(more).collect(),
             error_limit: ERROR_BYTES,
             confinement: Confinement::Lifted,
             apart_from: apart.to_vec(),
         };
         self.system.spawn_piped(command).await.map_err(|error| error.to_string())
     }
+}
+
+/// Returns a variable; of `PATH`, only absolute directories that are in none of `apart`. A script
+/// and the programs that it starts find others by it.
+fn without((name, value): &(String, String), apart: &[AbsPath]) -> (String, String) {
+    let is_kept = |directory: &&str| {
+        AbsPath::new(directory).is_ok_and(|path| !apart.iter().any(|root| path.starts_with(root)))
+    };
+    let value = match name == "PATH" {
+        true => value.split(':').filter(is_kept).collect::<Vec<_>>().join(":"),
+        false => value.clone(),
+    };
+    (name.clone(), value)
 }
 
 /// Returns what a program says until it ends.
@@ -286,4 +299,19 @@ fn rewritten(rules: &[(String, String)], url: &str) -> Option<String> {
     let of = rules.iter().filter(|(_, start)| url.starts_with(start));
     let (base, start) = of.max_by_key(|(_, start)| start.len())?;
     Some(format!("{base}{}", &url[start.len()..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_the_project_are_not_found() {
+        let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let apart = [AbsPath::new("/w").unwrap()];
+        let path = variable("PATH", "/usr/bin:.:/w/bin:node_modules/.bin::/w:/work/bin:/usr/../w/x");
+        assert_eq!(without(&path, &apart), variable("PATH", "/usr/bin:/work/bin"));
+        let other = variable("HOME", "/w");
+        assert_eq!(without(&other, &apart), other);
+    }
 }

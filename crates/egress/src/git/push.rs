@@ -51,8 +51,8 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// Passes on each packet that has become whole in all bytes so far; returns whether the list has
-    /// ended.
+    /// Passes on each packet that has become whole in all bytes so far; returns whether the list
+    /// has ended.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],

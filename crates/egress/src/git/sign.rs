@@ -1,6 +1,6 @@
 //! Signatures of commits and tags, which the user's own programs make outside of the room.
 
-use super::{Git, push};
+use super::{Session, push};
 use agent::{ConnectionJudge, Signing};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const BAND_BYTES: usize = 60_000;
 /// # Errors
 /// The reason why nothing is signed.
 pub(super) async fn serve(
-    git: &Git,
+    session: &Session<'_>,
     mut sent: Vec<u8>,
     stream: &mut TcpStream,
     judge: &Arc<dyn ConnectionJudge>,
@@ -33,7 +33,7 @@ pub(super) async fn serve(
     let Request { words, .. } = request;
     let signing = parse(&words).ok_or("only commits and tags are signed")?;
     judge.sign(&signing).await?;
-    let signature = git.programs.signature(&signing).await?;
+    let signature = session.git.programs.signature(&signing, &session.repositories.roots).await?;
     let parts =
         signature.as_bytes().chunks(BAND_BYTES).flat_map(|part| push::line(&[&[1][..], part].concat()));
     Ok(push::line(b"ACK\n").into_iter().chain(*push::FLUSH).chain(parts).chain(*push::FLUSH).collect())

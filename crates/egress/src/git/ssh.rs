@@ -1,7 +1,7 @@
 //! Repositories at addresses of SSH. A command speaks git's own protocol, and the user's `ssh`
 //! talks to the host. The user's keys and their agent stay outside of the room.
 
-use super::{Repository, Session, address::Address, apart, programs, push, sign};
+use super::{Repository, Session, address::Address, programs, push, sign};
 use crate::limits::{COPY_BYTES, HELLO_WAIT, IDLE_WAIT};
 use crate::outbound::{Refused, idle};
 use agent::{ConnectionJudge, Destination};
@@ -90,7 +90,7 @@ async fn served(
     let sent = first.split_off(packet.len() + 4);
     let request = Request::parse(&packet).ok_or_else(|| refused("only fetches and pushes are served"))?;
     if request.service == Service::Sign {
-        let signed = sign::serve(session.git, sent, stream, judge).await;
+        let signed = sign::serve(session, sent, stream, judge).await;
         let answer = signed.map_err(|reason| Refused { answer: sign::refusal(&reason), reason })?;
         // The program may have ended.
         stream.write_all(&answer).await.ok();
@@ -138,7 +138,8 @@ async fn talk(
     let Address::Ssh { path, .. } = &repository.address else { return Ok(()) };
     let command = format!("{} '{}'", request.service.program(), path.replace('\'', r"'\''"));
     let programs = &session.git.programs;
-    let started = programs.ssh(&repository.address, &command, request.version, &apart(repository)).await;
+    let started =
+        programs.ssh(&repository.address, &command, request.version, &session.repositories.roots).await;
     let Piped { input: mut to, output: mut from, mut process } =
         started.map_err(|error| refused(&format!("ssh does not start: {error}")))?;
     let traffic = judge.connected(destination);
@@ -157,8 +158,11 @@ async fn talk(
             while !head.read(&sent).map_err(|reason| refused(&reason))? {
                 match own.read_buf(&mut sent).await {
                     Ok(1..) => {}
-                    // There is nothing to push.
-                    _ => return Ok(()),
+                    // The command has ended.
+                    _ => {
+                        to.shutdown().await.ok();
+                        return Ok(());
+                    }
                 }
             }
             if !head.changes.is_empty()

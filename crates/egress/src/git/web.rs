@@ -2,7 +2,7 @@
 //! clear, and this passes on those that fetch, that push once the user has agreed, and those of Git
 //! LFS. The user's credential is added where the host asks for one.
 
-use super::{HOST, Repository, Session, address::HTTPS_PORT, apart, push};
+use super::{HOST, Repository, Session, address::HTTPS_PORT, push};
 use crate::counted::Counted;
 use crate::limits::{HEAD_BYTES, HELLO_WAIT};
 use crate::outbound::{self, send};
@@ -210,7 +210,8 @@ impl Exchange<'_> {
             let reached = self.judge.reach(&repository.named(), &target.destination, true).await;
             reached.map_err(forbidden)?;
         }
-        let found = self.session.git.programs.credential(&repository.address, &apart(repository)).await;
+        let found =
+            self.session.git.programs.credential(&repository.address, &self.session.repositories.roots).await;
         let found = found.map_err(|why| {
             let hint = "the user can store one by a `git fetch` in a terminal";
             forbidden(format!("{} needs a password, and git has none ({why}); {hint}", repository.address))

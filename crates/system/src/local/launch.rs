@@ -142,7 +142,7 @@ impl LocalSystem {
         .await?;
         if let (Some(network), Network::Session, Some(temp)) = (network, sandbox.network, &sandbox.view.temp)
         {
-            command.env.extend(network.variables(temp, remotes).await);
+            command.env.extend(network.variables(temp, &sandbox.view.roots, remotes).await);
         }
         if let Some(temp) =
             sandbox.view.temp.as_ref().filter(|_| sandbox.level == SandboxLevel::WorkspaceWrite)
