@@ -99,6 +99,17 @@ pub(super) fn line(content: &[u8]) -> Vec<u8> {
     [format!("{:04x}", content.len() + LENGTH).as_bytes(), content].concat()
 }
 
+/// Returns the packets of an answer in the band for data.
+pub(super) fn data(content: &[u8]) -> Vec<u8> {
+    let parts = content.chunks(BAND_BYTES).flat_map(|part| line(&[&[1], part].concat()));
+    parts.chain(*FLUSH).collect()
+}
+
+/// Returns whether a text is the id of an object.
+pub(super) fn is_id(text: &str) -> bool {
+    text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Returns the answer of a host that refuses a push, for a client that has sent this beginning.
 pub(super) fn rejection(bytes: &[u8], reason: &str) -> Vec<u8> {
     let capabilities = packet(bytes).ok().flatten().and_then(|Packet { content: first, .. }| {
@@ -117,10 +128,7 @@ pub(super) fn rejection(bytes: &[u8], reason: &str) -> Vec<u8> {
     report.extend(FLUSH);
     match () {
         () if !has("report-status") && !has("report-status-v2") => Vec::new(),
-        () if has("side-band-64k") => {
-            let parts = report.chunks(BAND_BYTES).flat_map(|part| line(&[&[1], part].concat()));
-            parts.chain(*FLUSH).collect()
-        }
+        () if has("side-band-64k") => data(&report),
         () => report,
     }
 }
@@ -132,7 +140,6 @@ fn change(packet: &[u8]) -> Result<Option<RefChange>, String> {
     let line = std::str::from_utf8(line).map_err(|_| "the name of a reference is not UTF-8".to_owned())?;
     let line = line.strip_suffix('\n').unwrap_or(line);
     let words: Vec<_> = line.splitn(3, ' ').collect();
-    let is_id = |text: &str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match words[..] {
         ["shallow", id] if is_id(id) => Ok(None),
         [old, new, name] if is_id(old) && is_id(new) && !name.is_empty() => {

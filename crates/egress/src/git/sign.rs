@@ -10,9 +10,6 @@ use tokio::net::TcpStream;
 /// Maximum size of a request, in bytes.
 const REQUEST_BYTES: usize = 2 << 20;
 
-/// Maximum size of a packet of an answer, in bytes.
-const BAND_BYTES: usize = 60_000;
-
 /// Reads a request and returns the answer: the words of `git archive` in packets, as
 /// `room/signing.rs` of the crate `system` sends them.
 ///
@@ -34,9 +31,7 @@ pub(super) async fn serve(
     let signing = parse(&words).ok_or("only commits and tags are signed")?;
     judge.sign(&signing).await?;
     let signature = session.git.programs.signature(&signing, &session.repositories.roots).await?;
-    let parts =
-        signature.as_bytes().chunks(BAND_BYTES).flat_map(|part| push::line(&[&[1][..], part].concat()));
-    Ok(push::line(b"ACK\n").into_iter().chain(*push::FLUSH).chain(parts).chain(*push::FLUSH).collect())
+    Ok([&push::line(b"ACK\n")[..], push::FLUSH, &push::data(signature.as_bytes())].concat())
 }
 
 /// Returns the answer that git prints as an error.
@@ -72,10 +67,9 @@ fn parse(words: &[u8]) -> Option<Signing> {
     let (head, message) = object.split_once("\n\n")?;
     let mut fields = head.lines();
     let first = fields.next()?.split_once(' ')?;
-    let is_id = |id: &str| id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let kind = match (first.0, fields.next()?.split_once(' ')?.0) {
-        ("tree", "parent" | "author") if is_id(first.1) => "commit",
-        ("object", "type") if is_id(first.1) => "tag",
+        ("tree", "parent" | "author") if push::is_id(first.1) => "commit",
+        ("object", "type") if push::is_id(first.1) => "tag",
         _ => return None,
     };
     let is_key = !key.is_empty() && !key.starts_with('-') && !key.chars().any(char::is_control);
