@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Access, Effect, RuntimeOptions,
-    policy::{self, Bounds, CommandConfinement, Decision, Grants, Policy, Resolved, Subject},
+    policy::{self, CommandConfinement, Decision, Grants, Policy, Resolved, Subject},
 };
 use system::{AbsPath, System};
 
@@ -62,15 +62,7 @@ impl<'a> Hypothesis<'a> {
         for access in &question.accesses {
             accesses.push(resolved(system, access.clone(), None, cwd, &system::View::default()).await);
         }
-        let bounds = Bounds {
-            options: &options.sandbox,
-            mode: options.start.mode,
-            roots: roots.spelled(),
-            blocked_paths: &options.permissions.blocked_paths,
-            rules: &options.permissions.rules,
-            own_files: None,
-            folder: options.permissions.folder.as_ref(),
-        };
+        let bounds = options.bounds(options.start.mode, roots.spelled(), None);
         let (confinement, _) = confinement(system, &bounds, &accesses, None).await;
         Self { options, question, roots, accesses, grants: Grants::default(), confinement }
     }

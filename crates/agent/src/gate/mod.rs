@@ -40,15 +40,8 @@ pub(crate) fn project_programs(
     additional_directories: &[AbsPath],
 ) -> ProjectPrograms {
     let roots: Vec<_> = std::iter::once(cwd).chain(additional_directories).cloned().collect();
-    let sandbox = policy::sandbox(&Bounds {
-        options: &options.sandbox,
-        mode: Mode::Edit,
-        roots: &roots,
-        blocked_paths: &options.permissions.blocked_paths,
-        rules: &options.permissions.rules,
-        own_files: options.sandbox.own_files_of(session).as_ref(),
-        folder: options.permissions.folder.as_ref(),
-    });
+    let own_files = options.sandbox.own_files_of(session);
+    let sandbox = policy::sandbox(&options.bounds(Mode::Edit, &roots, own_files.as_ref()));
     ProjectPrograms::new(cwd.clone(), sandbox)
 }
 
@@ -399,15 +392,7 @@ impl Gate {
     }
 
     fn bounds<'a>(&'a self, now: &'a RuntimeOptions, mode: Mode) -> Bounds<'a> {
-        Bounds {
-            options: &now.sandbox,
-            mode,
-            roots: self.roots.spelled(),
-            blocked_paths: &now.permissions.blocked_paths,
-            rules: &now.permissions.rules,
-            own_files: self.own_files.as_ref(),
-            folder: now.permissions.folder.as_ref(),
-        }
+        now.bounds(mode, self.roots.spelled(), self.own_files.as_ref())
     }
 
     fn policy<'a>(

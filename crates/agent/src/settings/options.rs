@@ -2,7 +2,8 @@
 
 use crate::{
     CommandNetwork, Hooks, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, SandboxOptions,
-    ToolProviders, UserInstructions, policy::PolicySettings,
+    ToolProviders, UserInstructions,
+    policy::{Bounds, OwnFiles, PolicySettings},
 };
 use std::sync::Arc;
 use system::AbsPath;
@@ -31,6 +32,24 @@ pub struct RuntimeOptions {
 }
 
 impl RuntimeOptions {
+    /// Returns the bounds of commands in an agent mode and in these directories.
+    pub(crate) fn bounds<'a>(
+        &'a self,
+        mode: Mode,
+        roots: &'a [AbsPath],
+        own_files: Option<&'a OwnFiles>,
+    ) -> Bounds<'a> {
+        Bounds {
+            options: &self.sandbox,
+            mode,
+            roots,
+            blocked_paths: &self.permissions.blocked_paths,
+            rules: &self.permissions.rules,
+            own_files,
+            folder: self.permissions.folder.as_ref(),
+        }
+    }
+
     /// Returns the settings that the permission policy depends on.
     pub(crate) fn policy(&self) -> PolicySettings<'_> {
         PolicySettings {

@@ -8,7 +8,7 @@ use crate::{
     ToolContent,
     limits::{ANCESTRY_WAIT, PUSHED_REFS, PUSHED_REFS_TOLD},
     policy::network::NetworkDecision,
-    policy::{self, Bounds, CommandConfinement, Decision, Dialect, Policy, Resolved, Subject},
+    policy::{self, CommandConfinement, Decision, Dialect, Policy, Resolved, Subject},
 };
 use std::sync::{Arc, PoisonError};
 use system::{AbsPath, Command};
@@ -224,15 +224,7 @@ impl Judge {
 
     /// Returns the place in which git reads the project's history.
     fn programs(&self, now: &RuntimeOptions, place: &Place, directory: &AbsPath) -> ProjectPrograms {
-        let sandbox = policy::sandbox(&Bounds {
-            options: &now.sandbox,
-            mode: Mode::Ask,
-            roots: &place.roots,
-            blocked_paths: &now.permissions.blocked_paths,
-            rules: &now.permissions.rules,
-            own_files: Some(&self.own_files),
-            folder: now.permissions.folder.as_ref(),
-        });
+        let sandbox = policy::sandbox(&now.bounds(Mode::Ask, &place.roots, Some(&self.own_files)));
         ProjectPrograms::new(directory.clone(), sandbox)
     }
 
