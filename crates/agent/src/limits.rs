@@ -325,6 +325,9 @@ pub(crate) const GRANTS: usize = 1_000;
 /// otherwise. Package managers wait longer.
 pub(crate) const NETWORK_ASK_WAIT: Duration = Duration::from_secs(60);
 
+/// Maximum number of changes of files that a question names; further ones are counted.
+pub(crate) const OPEN_CHANGES_TOLD: usize = 5;
+
 /// Maximum number of questions about hosts for one command; further hosts are refused.
 pub(crate) const NETWORK_QUESTIONS: usize = 8;
 

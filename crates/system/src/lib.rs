@@ -14,6 +14,7 @@
 mod claim;
 mod confined;
 pub mod contract;
+mod control_change;
 mod encoding;
 mod error;
 pub mod fake;
@@ -43,6 +44,8 @@ mod within;
 
 pub use claim::Claim;
 pub use confined::{Confined, resolve_stored};
+pub use control_change::ControlChange;
+use control_change::ControlPlace;
 pub use encoding::TextEncoding;
 pub use error::SystemError;
 pub use fake::FakeSystem;

@@ -69,6 +69,11 @@ pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
 /// Maximum time that opening a room takes.
 #[cfg(target_os = "linux")]
 pub(crate) const ROOM_WAIT: Duration = Duration::from_secs(20);
+/// How long the processes of a command are waited for while a guard is put back. A process in a
+/// system call stops when it returns.
+#[cfg(target_os = "linux")]
+pub(crate) const STOP_WAIT: Duration = Duration::from_millis(50);
+
 /// How long a room without commands is kept.
 pub(crate) const ROOM_KEPT: Duration = Duration::from_secs(10 * 60);
 /// How many rooms without commands are kept.

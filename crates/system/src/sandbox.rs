@@ -90,6 +90,9 @@ pub struct ProtectedPaths {
     /// Paths that must not be created. An existing one has to be guarded; one that appears while a
     /// command runs is renamed immediately.
     pub reserved: Vec<AbsPath>,
+    /// Files that are put back when a command has changed them, until the user decides. Those of a
+    /// command that the session does not wait for are guarded and reserved.
+    pub compared: Vec<AbsPath>,
     /// Files that commands change in a copy. The launcher puts links to the copies in their place.
     pub linked: Vec<LinkedFile>,
     /// Those of the guarded directories that commands may change in a copy.

@@ -1,8 +1,8 @@
 //! The [`System`] trait, through which every effect on a workspace goes, and its types.
 
 use crate::{
-    AbsPath, Claim, Command, ExternalLaunch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport,
-    ShellProgram, SystemError, TextEncoding, TextRange, text,
+    AbsPath, Claim, Command, ControlChange, ExternalLaunch, Pins, Piped, PipedCommand, Process, Sandbox,
+    SandboxSupport, ShellProgram, SystemError, TextEncoding, TextRange, text,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -290,6 +290,20 @@ pub trait System: Send + Sync {
     /// Returns the values of secret files that the last command confined like this could read.
     fn project_secrets(&self, _sandbox: &Sandbox) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns the changes that the session's commands made of files that git, editors or agents
+    /// obey, and that were not returned before. `copies` is [`crate::View::copies`] of the session.
+    async fn open_changes(&self, _copies: &AbsPath) -> Vec<ControlChange> {
+        Vec::new()
+    }
+
+    /// Makes a change that [`System::open_changes`] has returned.
+    ///
+    /// # Errors
+    /// [`SystemError::Changed`] if the file is not what it was any more; it is left as it is.
+    async fn carry_over(&self, change: &ControlChange) -> Result<(), SystemError> {
+        Err(SystemError::NotFound(change.path.clone()))
     }
 
     /// Returns the names of variables of this process that commands do not get.

@@ -1,8 +1,9 @@
 //! A [`System`] that has the files of some directories only.
 
 use crate::{
-    AbsPath, Claim, Command, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped, PipedCommand,
-    Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Claim, Command, ControlChange, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped,
+    PipedCommand, Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange,
+    WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -138,6 +139,14 @@ impl System for Within {
 
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
         self.inner.spawn_piped(command).await
+    }
+
+    async fn open_changes(&self, copies: &AbsPath) -> Vec<ControlChange> {
+        self.inner.open_changes(copies).await
+    }
+
+    async fn carry_over(&self, change: &ControlChange) -> Result<(), SystemError> {
+        self.inner.carry_over(change).await
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {

@@ -5,8 +5,10 @@ pub(crate) mod explain;
 mod hypothesis;
 mod lookup;
 pub(crate) mod network;
+mod open_changes;
 mod roots;
 mod ruling;
+mod running;
 
 pub(crate) use ruling::{Answer, Ruling, SubmittedCall};
 

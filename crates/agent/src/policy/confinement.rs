@@ -68,7 +68,7 @@ pub(crate) struct OwnFiles {
     /// The temporary files.
     pub(crate) temp: AbsPath,
     /// The copies of control files.
-    copies: AbsPath,
+    pub(crate) copies: AbsPath,
     /// What commands write into the home directory.
     home: AbsPath,
     /// What commands change in the home directory, in a directory for each project.
@@ -288,12 +288,13 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
     let unread = rules.deny.iter().filter_map(|rule| rule.unread()).map(str::to_owned);
     let own = blocked_paths.iter().cloned().chain(unread);
     let protected = ProtectedPaths {
-        guarded: below(&mut protected::all().chain(git))
+        guarded: below(&mut protected::FOLDERS.iter().copied().chain(git))
             .into_iter()
             .chain(options.guarded.iter().cloned())
             .chain(unwritten.iter().flat_map(|path| roots.iter().map(move |root| root.join(path))))
             .collect(),
-        reserved: below(&mut protected::all()),
+        reserved: below(&mut protected::FOLDERS.iter().copied()),
+        compared: below(&mut protected::FILES.iter().copied()),
         linked: Vec::new(),
         pinned: Vec::new(),
         sockets: Vec::new(),

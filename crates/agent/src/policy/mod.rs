@@ -141,6 +141,9 @@ pub(crate) enum Decision {
     Deny { rule: &'static str, reason: String },
 }
 
+/// The rule of a decision by `permissions.allow`.
+pub(crate) const ALLOW_RULE: &str = "AllowRule";
+
 /// Rules that ask in every mode and each time: no remembered answer applies to them.
 const EVERY_TIME: &[&str] =
     &["ProtectedPath", "AskRule", "Publishing", "History", "Destructive", "Unclear", "OutsideFolder"];
@@ -170,7 +173,7 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     let asks = always
         .clone()
         .or_else(|| project_boundary(policy, subject))
-        .or_else(|| settings::allows(policy, subject).then_some(Decision::Allow { rule: "AllowRule" }))
+        .or_else(|| settings::allows(policy, subject).then_some(Decision::Allow { rule: ALLOW_RULE }))
         .or_else(|| approval_required(policy, subject));
     let Some(Decision::Ask { rule, question }) = asks else {
         return asks.unwrap_or_else(|| not_listed(subject));
@@ -200,7 +203,7 @@ pub(crate) fn decide_for_user(policy: &Policy<'_>, subject: &Subject<'_>) -> Dec
 /// Evaluates each rule of the chain separately, in order, followed by the decision of the whole
 /// chain.
 pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static str, String)> {
-    let allowed = settings::allows(policy, subject).then_some(Decision::Allow { rule: "AllowRule" });
+    let allowed = settings::allows(policy, subject).then_some(Decision::Allow { rule: ALLOW_RULE });
     let mut steps: Vec<_> = [
         ("Mode", mode_denial(policy, subject)),
         ("BlockedPath", blocked_path(policy, subject)),

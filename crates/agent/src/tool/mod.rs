@@ -195,6 +195,18 @@ impl ToolOutput {
         Self { result: ToolResult::ok(text), ..Self::default() }
     }
 
+    /// Adds a note on a line of its own, for the model and the user.
+    pub(crate) fn add_note(&mut self, note: &str) {
+        if let Some(shown) = &mut self.shown {
+            shown.push(ToolContent::Content(crate::Content::text(note)));
+        }
+        let text = &mut self.result.text;
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(note);
+    }
+
     /// Creates an output with a text for the model and different content for the user.
     pub fn shown(text: impl Into<String>, shown: Vec<ToolContent>) -> Self {
         Self { result: ToolResult::ok(text), shown: Some(shown), ..Self::default() }

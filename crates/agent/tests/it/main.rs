@@ -20,6 +20,7 @@ mod lease_life;
 mod memories;
 mod network;
 mod once;
+mod open_changes;
 mod operator;
 mod own_command;
 mod permission;

@@ -2,8 +2,9 @@
 
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
-    Content, CreateSession, LanguageModel, Limits, Message, PermissionMode, PermissionOutcome, PromptOutcome,
-    Runtime, RuntimeOptions, SessionEvent, SessionHandle, SessionStart, Surface, ToolStatus, TurnError,
+    Content, CreateSession, LanguageModel, Limits, Message, PermissionMode, PermissionOptions,
+    PermissionOutcome, PermissionRules, PromptOutcome, Runtime, RuntimeOptions, SandboxOptions, SessionEvent,
+    SessionHandle, SessionStart, Surface, ToolStatus, TurnError,
 };
 use std::sync::Arc;
 use system::{AbsPath, FakeSystem, fake::Script};
@@ -24,11 +25,21 @@ pub(crate) struct Setting {
     pub(crate) permission_mode: PermissionMode,
     pub(crate) limits: Limits,
     pub(crate) store: Arc<MemoryStore>,
+    pub(crate) rules: PermissionRules,
+    pub(crate) sandbox: SandboxOptions,
 }
 
 pub(crate) async fn stage(setting: Setting) -> Stage {
     let model = FakeModel::new(setting.script);
-    stage_on(model, setting.answers, setting.permission_mode, setting.limits, setting.store).await
+    let Setting { answers, permission_mode, limits, store, rules, sandbox, .. } = setting;
+    let options = RuntimeOptions {
+        start: SessionStart { permission_mode, ..SessionStart::default() },
+        limits,
+        sandbox,
+        permissions: PermissionOptions { rules, ..PermissionOptions::default() },
+        ..RuntimeOptions::default()
+    };
+    stage_with(model, answers, options, store).await
 }
 
 pub(crate) async fn stage_on(
@@ -38,16 +49,25 @@ pub(crate) async fn stage_on(
     limits: Limits,
     store: Arc<MemoryStore>,
 ) -> Stage {
-    let system = Arc::new(FakeSystem::new());
-    system.add_file("/w/a.txt", "one\ntwo\n");
-    system.add_file("/w/b.txt", "three\n");
-    system.on_command("cargo test", |_| Script::exits(0).prints("running 1 test\nok\n"));
-    let client = FakeClient::new(answers);
     let options = RuntimeOptions {
         start: SessionStart { permission_mode, ..SessionStart::default() },
         limits,
         ..RuntimeOptions::default()
     };
+    stage_with(model, answers, options, store).await
+}
+
+async fn stage_with(
+    model: Arc<FakeModel>,
+    answers: Vec<Option<PermissionOutcome>>,
+    options: RuntimeOptions,
+    store: Arc<MemoryStore>,
+) -> Stage {
+    let system = Arc::new(FakeSystem::new());
+    system.add_file("/w/a.txt", "one\ntwo\n");
+    system.add_file("/w/b.txt", "three\n");
+    system.on_command("cargo test", |_| Script::exits(0).prints("running 1 test\nok\n"));
+    let client = FakeClient::new(answers);
     let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
     let runtime = Runtime::new(store.clone(), models, options);
     let surface = Surface { client: client.clone(), system: system.clone() };

@@ -15,8 +15,8 @@ pub use faults::Call;
 pub use process::Script;
 
 use crate::{
-    AbsPath, Claim, Command, Entry, Metadata, Piped, PipedCommand, Process, Routes, SandboxSupport, System,
-    SystemError, TextRange, WalkOptions, system::resolved, text,
+    AbsPath, Claim, Command, ControlChange, ControlPlace, Entry, Metadata, Piped, PipedCommand, Process,
+    Routes, SandboxSupport, System, SystemError, TextRange, WalkOptions, system::resolved, text,
 };
 use async_trait::async_trait;
 use faults::{Fault, Faults};
@@ -41,6 +41,7 @@ pub struct FakeSystem {
     routes: Routes,
     sandbox: SandboxSupport,
     today: Mutex<Option<String>>,
+    open_changes: Mutex<Vec<ControlChange>>,
 }
 
 impl Default for FakeSystem {
@@ -62,6 +63,7 @@ impl FakeSystem {
             routes: Routes::LOCAL,
             sandbox: SandboxSupport::default(),
             today: Mutex::default(),
+            open_changes: Mutex::default(),
         }
     }
 
@@ -81,6 +83,20 @@ impl FakeSystem {
     /// Sets the result of [`System::today`].
     pub fn set_today(&self, day: &str) {
         *lock(&self.today) = Some(day.to_owned());
+    }
+
+    /// Adds a change to those that [`System::open_changes`] returns next: the new content of a file,
+    /// and the settings of git that it changes.
+    pub fn leave_change(&self, path: &str, settings: &[(&str, &str)], after: &str) {
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())));
+        lock(&self.open_changes).push(ControlChange {
+            path: absolute(path),
+            settings: settings.collect(),
+            before: self.text_of(path).map(String::into_bytes),
+            after: Some(after.as_bytes().to_vec()),
+            executable: false,
+            place: ControlPlace::Aside(None),
+        });
     }
 
     /// Adds a file and its parent directories.
@@ -197,6 +213,17 @@ impl System for FakeSystem {
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         self.enter("write", path).await?;
         lock(&self.tree).write(path, bytes)
+    }
+
+    async fn open_changes(&self, _copies: &AbsPath) -> Vec<ControlChange> {
+        std::mem::take(&mut *lock(&self.open_changes))
+    }
+
+    async fn carry_over(&self, change: &ControlChange) -> Result<(), SystemError> {
+        if self.text_of(change.path.as_str()).map(String::into_bytes) != change.before {
+            return Err(SystemError::Changed(change.path.clone()));
+        }
+        self.write(&change.path, change.after.as_deref().unwrap_or_default()).await
     }
 
     async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {

@@ -4,16 +4,16 @@
 //! the resolved directory is opened without following any link (stricter than `RESOLVE_BENEATH`: a
 //! resolved path contains no links). From then on the directory cannot be exchanged.
 
-use super::{
-    files::expect_regular,
-    index::{self, TooMany},
-};
-use crate::{AbsPath, Pins, SystemError};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use super::index::{self, TooMany};
+use crate::{AbsPath, FileKind, Pins, SystemError};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, unlinkat};
+use rustix::io::Errno;
 use std::collections::HashSet;
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
 /// What the file operations of one tool call are bound to.
@@ -92,24 +92,136 @@ impl Pinned {
     }
 }
 
+/// Returns where a path must lead, or leads if it is not pinned.
+pub(super) fn target(path: &AbsPath, pinned: Option<&Pinned>) -> Result<AbsPath, SystemError> {
+    pinned.and_then(|pinned| pinned.target(path)).map_or_else(|| resolve(path), Ok)
+}
+
+/// Resolves every link in a path; see [`crate::System::resolve`].
+pub(super) fn resolve(path: &AbsPath) -> Result<AbsPath, SystemError> {
+    crate::resolve::resolve(path, |candidate| match fs::read_link(candidate.as_std()) {
+        Ok(target) => match target.to_str() {
+            Some(target) => Ok(Some(target.to_owned())),
+            None => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "a link points to a path that is not UTF-8"))
+            }
+        },
+        Err(error) => match error.kind() {
+            // Not a link; missing; below something that is not a directory.
+            io::ErrorKind::InvalidInput | io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ => Err(error),
+        },
+    })
+    .map_err(|source| SystemError::from_io("resolve", path, source))
+}
+
+/// Opens a directory to list it. Follows no link of a pinned path.
+pub(super) fn directory(path: &AbsPath, pinned: Option<&Pinned>) -> Result<OwnedFd, SystemError> {
+    let target = pinned.and_then(|pinned| pinned.target(path));
+    let opened = match &target {
+        Some(target) => open_directory(target)
+            .and_then(|handle| rustix::fs::openat(handle, ".", DIRECTORY_FLAGS, Mode::empty())),
+        None => rustix::fs::openat(CWD, path.as_str(), DIRECTORY_FLAGS, Mode::empty()),
+    };
+    opened.map_err(|error| match (error, &target) {
+        (Errno::LOOP, Some(_)) => SystemError::Moved(path.clone()),
+        (Errno::NOTDIR, Some(target)) if has_link_component(target) => SystemError::Moved(path.clone()),
+        _ => SystemError::from_io("list", path, error.into()),
+    })
+}
+
+/// Creates a directory and its parents without following links.
+pub(super) fn create_directory(path: &AbsPath) -> rustix::io::Result<()> {
+    match open_by_component(path, true) {
+        Err(Errno::NOTDIR) if has_link_component(path) => Err(Errno::LOOP),
+        Err(error) => Err(error),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Returns the metadata of a path without links.
+pub(super) fn metadata(path: &AbsPath) -> Result<fs::Metadata, SystemError> {
+    let fail = |source| SystemError::from_io("stat", path, source);
+    if path.parent().is_none() {
+        return fs::metadata(path.as_std()).map_err(fail);
+    }
+    let entry = EntryHandle::open(path, false)?;
+    #[cfg(target_os = "linux")]
+    return {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&entry.directory, &entry.name, flags, Mode::empty());
+        file.map_err(io::Error::from).and_then(|file| File::from(file).metadata()).map_err(fail)
+    };
+    #[cfg(not(target_os = "linux"))]
+    fs::symlink_metadata(entry.path.as_std()).map_err(fail)
+}
+
+/// Fails unless the metadata is that of a regular file.
+pub(super) fn expect_regular(path: &AbsPath, found: &fs::Metadata) -> Result<(), SystemError> {
+    match kind(found.file_type()) {
+        FileKind::File => Ok(()),
+        FileKind::Directory => Err(SystemError::IsDirectory(path.clone())),
+        FileKind::Other => Err(SystemError::NotRegular(path.clone())),
+    }
+}
+
+pub(super) fn kind(file_type: fs::FileType) -> FileKind {
+    if file_type.is_file() {
+        FileKind::File
+    } else if file_type.is_dir() {
+        FileKind::Directory
+    } else {
+        FileKind::Other
+    }
+}
+
+pub(super) fn kind_of(file_type: FileType) -> FileKind {
+    match file_type {
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Directory,
+        _ => FileKind::Other,
+    }
+}
+
 impl EntryHandle {
+    /// Opens the directory that contains the last name of a path, which may be a link itself. Links
+    /// before the last name are followed. The path must lead to its pinned target.
+    pub(super) fn of_name(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Self, SystemError> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(SystemError::IsDirectory(path.clone()));
+        };
+        let entry = Self::open(&resolve(&parent)?.join(name), false)?;
+        let Some(target) = pinned.and_then(|pinned| pinned.target(path)) else { return Ok(entry) };
+        let found = entry.stat().map_err(|source| SystemError::from_io("stat", path, source))?;
+        let leads = match found.map(|found| found.kind) {
+            Some(FileType::Symlink) => resolve(&entry.path)?,
+            _ => entry.path.clone(),
+        };
+        if leads == target { Ok(entry) } else { Err(SystemError::Moved(path.clone())) }
+    }
+
+    /// Removes a file, a link (not its target), or a directory with its contents.
+    pub(super) fn remove(&self) -> rustix::io::Result<()> {
+        remove(&self.directory, self.name.as_ref())
+    }
+
     /// Opens the directory of a path without following links; `make` creates missing directories.
     pub(super) fn open(path: &AbsPath, make: bool) -> Result<Self, SystemError> {
-        let fail = |source: rustix::io::Errno| match source {
-            rustix::io::Errno::LOOP => SystemError::Moved(path.clone()),
+        let fail = |source: Errno| match source {
+            Errno::LOOP => SystemError::Moved(path.clone()),
             other => SystemError::from_io("open", path, other.into()),
         };
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(SystemError::IsDirectory(path.clone()));
         };
         let directory = match open_directory(&parent) {
-            Err(rustix::io::Errno::NOENT) if make => open_by_component(&parent, true),
+            Err(Errno::NOENT) if make => open_by_component(&parent, true),
             opened => opened,
         };
         // If a directory was replaced by a link, the step-by-step path reports ENOTDIR and
         // `openat2` ELOOP.
         let directory = directory.map_err(|error| match error {
-            rustix::io::Errno::NOTDIR if has_link_component(&parent) => SystemError::Moved(path.clone()),
+            Errno::NOTDIR if has_link_component(&parent) => SystemError::Moved(path.clone()),
             error => fail(error),
         })?;
         Ok(Self { directory, name: name.to_owned(), path: path.clone() })
@@ -119,7 +231,7 @@ impl EntryHandle {
     pub(super) fn stat(&self) -> io::Result<Option<EntryMetadata>> {
         match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found.into())),
-            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -145,13 +257,30 @@ impl EntryHandle {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty());
         let file = File::from(file.map_err(|error| match error {
-            rustix::io::Errno::LOOP => SystemError::Moved(self.path.clone()),
+            Errno::LOOP => SystemError::Moved(self.path.clone()),
             error => fail(error.into()),
         })?);
         // The file may have been replaced since the check above.
         expect_regular(&self.path, &file.metadata().map_err(fail)?)?;
         Ok(file)
     }
+}
+
+/// Removes a name in a directory, with what is below it. Follows no link.
+fn remove(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
+    let found = rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+        return unlinkat(directory, name, AtFlags::empty());
+    }
+    let below = rustix::fs::openat(&directory, name, DIRECTORY_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
+    for entry in Dir::read_from(&below)? {
+        let entry = entry?;
+        let inner = OsStr::from_bytes(entry.file_name().to_bytes());
+        if inner != "." && inner != ".." {
+            remove(&below, inner)?;
+        }
+    }
+    unlinkat(directory, name, AtFlags::REMOVEDIR)
 }
 
 const DIRECTORY_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
@@ -163,7 +292,7 @@ pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     let flags = DIRECTORY_FLAGS | OFlags::PATH;
     match rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         // The kernel is too old for `openat2`, or a container forbids it.
-        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => open_by_component(path, false),
+        Err(Errno::NOSYS | Errno::PERM) => open_by_component(path, false),
         opened => opened,
     }
 }
@@ -183,9 +312,9 @@ fn open_by_component(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> 
     let mut directory = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
     for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
         directory = match rustix::fs::openat(&directory, name, flags, Mode::empty()) {
-            Err(rustix::io::Errno::NOENT) if make => {
+            Err(Errno::NOENT) if make => {
                 match rustix::fs::mkdirat(&directory, name, Mode::from_raw_mode(0o777)) {
-                    Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                    Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error),
                 }
                 rustix::fs::openat(&directory, name, flags, Mode::empty())?
@@ -200,7 +329,7 @@ fn open_by_component(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> 
 fn has_link_component(path: &AbsPath) -> bool {
     let mut at = Some(path.clone());
     while let Some(path) = at {
-        if std::fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_symlink()) {
+        if fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_symlink()) {
             return true;
         }
         at = path.parent();
@@ -211,7 +340,6 @@ fn has_link_component(path: &AbsPath) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     #[test]

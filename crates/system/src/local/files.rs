@@ -1,20 +1,24 @@
 //! Metadata, directory listings, and changes that do not touch a file's content.
 
-use crate::{AbsPath, Entry, FileId, FileKind, Metadata, SystemError};
-use rustix::{fs::CWD, io::Errno};
-use std::{
-    fs, io,
-    os::{fd::AsFd, unix::fs::MetadataExt as _},
-    time::UNIX_EPOCH,
-};
+use super::entry::{self, EntryHandle, Pinned, kind, kind_of};
+use crate::{AbsPath, Entry, FileId, Metadata, SystemError};
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+use std::os::{fd::AsFd, unix::fs::MetadataExt as _};
+use std::time::UNIX_EPOCH;
+use std::{fs, io};
 
-/// Returns the metadata of a path, following links. A dangling link is [`FileKind::Other`].
-pub(super) fn metadata(path: &AbsPath) -> Result<Metadata, SystemError> {
-    let found = match fs::metadata(path.as_std()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::symlink_metadata(path.as_std()),
-        other => other,
+/// Returns the metadata of a path, following links. A dangling link is [`crate::FileKind::Other`].
+pub(super) fn metadata(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Metadata, SystemError> {
+    let fail = |source| SystemError::from_io("stat", path, source);
+    let found = match pinned.and_then(|pinned| pinned.target(path)) {
+        Some(target) => entry::metadata(&target),
+        None => fs::metadata(path.as_std()).map_err(fail),
     };
-    let found = found.map_err(|source| SystemError::from_io("stat", path, source))?;
+    let found = found.or_else(|error| match fs::symlink_metadata(path.as_std()) {
+        Ok(found) if error.is_not_found() && found.is_symlink() => Ok(found),
+        _ => Err(error),
+    })?;
     let created = found.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let id = FileId { device: found.dev(), inode: found.ino(), created: created.map(|at| at.as_nanos()) };
     Ok(Metadata {
@@ -47,7 +51,7 @@ pub(super) fn cached_directory(path: &AbsPath) -> Option<Metadata> {
         created: created.map(|at| at.as_nanos()),
     };
     let modified = UNIX_EPOCH.checked_add(time(found.stx_mtime)?);
-    Some(Metadata { kind: FileKind::Directory, size: found.stx_size, modified, id: Some(id) })
+    Some(Metadata { kind: crate::FileKind::Directory, size: found.stx_size, modified, id: Some(id) })
 }
 
 /// Returns `None`: this system has no lookup that is guaranteed not to block.
@@ -58,44 +62,55 @@ pub(super) fn cached_directory(_path: &AbsPath) -> Option<Metadata> {
 
 /// Lists a directory, sorted by name. Names that are not UTF-8 are skipped, because [`AbsPath`]
 /// cannot represent them.
-pub(super) fn read_dir(path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
-    let fail = |source| SystemError::from_io("list", path, source);
+pub(super) fn read_dir(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<Entry>, SystemError> {
+    let fail = |source: Errno| SystemError::from_io("list", path, source.into());
+    let directory = entry::directory(path, pinned)?;
     let mut entries = Vec::new();
-    for entry in fs::read_dir(path.as_std()).map_err(fail)? {
+    for entry in rustix::fs::Dir::read_from(&directory).map_err(fail)? {
         let entry = entry.map_err(fail)?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else {
-            tracing::debug!(directory = %path, name = %name.to_string_lossy(), "skipped a name that is not UTF-8");
+        let Ok(name) = entry.file_name().to_str() else {
+            let name = entry.file_name().to_string_lossy();
+            tracing::debug!(directory = %path, %name, "skipped a name that is not UTF-8");
             continue;
         };
-        entries.push(Entry { path: path.join(name), kind: kind(entry.file_type().map_err(fail)?) });
+        if name == "." || name == ".." {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            FileType::Unknown => rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
+            known => known,
+        };
+        entries.push(Entry { path: path.join(name), kind: kind_of(kind) });
     }
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(entries)
 }
 
-pub(super) fn create_dir_all(path: &AbsPath) -> Result<(), SystemError> {
-    fs::create_dir_all(path.as_std()).map_err(|source| SystemError::from_io("create directory", path, source))
+pub(super) fn create_dir_all(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(), SystemError> {
+    let target = entry::target(path, pinned)?;
+    entry::create_directory(&target).map_err(|error| match error {
+        Errno::LOOP => SystemError::Moved(path.clone()),
+        error => SystemError::from_io("create directory", path, error.into()),
+    })
 }
 
 /// Removes a file, a link (not its target), or a directory with its contents.
-pub(super) fn remove(path: &AbsPath) -> Result<(), SystemError> {
-    let fail = |source| SystemError::from_io("remove", path, source);
-    if fs::symlink_metadata(path.as_std()).map_err(fail)?.is_dir() {
-        fs::remove_dir_all(path.as_std()).map_err(fail)
-    } else {
-        fs::remove_file(path.as_std()).map_err(fail)
-    }
+pub(super) fn remove(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(), SystemError> {
+    let entry = EntryHandle::of_name(path, pinned)?;
+    entry.remove().map_err(|error| SystemError::from_io("remove", path, error.into()))
 }
 
 /// Renames a file or directory; an existing target is refused.
-pub(super) fn rename(from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
-    rename_to_free_name(CWD, from.as_str(), CWD, to.as_str()).map_err(|source| {
+pub(super) fn rename(from: &AbsPath, to: &AbsPath, pinned: Option<&Pinned>) -> Result<(), SystemError> {
+    let source = EntryHandle::of_name(from, pinned)?;
+    let target = EntryHandle::of_name(to, pinned)?;
+    rename_to_free_name(&source.directory, &source.name, &target.directory, &target.name).map_err(|error| {
         // The OS does not report which of the two paths is missing.
-        let source_exists = fs::symlink_metadata(from.as_std()).is_ok();
-        match source.kind() {
+        let source_exists = source.stat().is_ok_and(|found| found.is_some());
+        match error.kind() {
             io::ErrorKind::AlreadyExists => SystemError::Exists(to.clone()),
-            _ => SystemError::from_io("rename", if source_exists { to } else { from }, source),
+            _ => SystemError::from_io("rename", if source_exists { to } else { from }, error),
         }
     })
 }
@@ -118,42 +133,5 @@ pub(super) fn rename_to_free_name(
         Err(Errno::NOENT) => Ok(renameat(from_directory, from, to_directory, to)?),
         Err(error) => Err(error.into()),
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-    }
-}
-
-/// Resolves every link in a path; see [`crate::System::resolve`].
-pub(super) fn resolve(path: &AbsPath) -> Result<AbsPath, SystemError> {
-    crate::resolve::resolve(path, |candidate| match fs::read_link(candidate.as_std()) {
-        Ok(target) => match target.to_str() {
-            Some(target) => Ok(Some(target.to_owned())),
-            None => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "a link points to a path that is not UTF-8"))
-            }
-        },
-        Err(error) => match error.kind() {
-            // Not a link; missing; below something that is not a directory.
-            io::ErrorKind::InvalidInput | io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
-            _ => Err(error),
-        },
-    })
-    .map_err(|source| SystemError::from_io("resolve", path, source))
-}
-
-/// Fails unless the metadata is that of a regular file.
-pub(super) fn expect_regular(path: &AbsPath, found: &fs::Metadata) -> Result<(), SystemError> {
-    match kind(found.file_type()) {
-        FileKind::File => Ok(()),
-        FileKind::Directory => Err(SystemError::IsDirectory(path.clone())),
-        FileKind::Other => Err(SystemError::NotRegular(path.clone())),
-    }
-}
-
-fn kind(file_type: fs::FileType) -> FileKind {
-    if file_type.is_file() {
-        FileKind::File
-    } else if file_type.is_dir() {
-        FileKind::Directory
-    } else {
-        FileKind::Other
     }
 }

@@ -5,7 +5,7 @@ use super::entry::EntryHandle;
 use super::{
     LocalSystem,
     blocking::blocking,
-    controls::{self, Controls},
+    controls::{self, Base, Changeable, Controls, NewFolder},
     index::{Found, GitDirectories, Index, Indexes, TooMany},
     new_repositories::disable_new,
     private_directory,
@@ -18,8 +18,8 @@ use crate::limits::{
 };
 use crate::veil::secret_values;
 use crate::{
-    AbsPath, Command, Confinement, GitRemote, LinkedFile, Network, Output, PipedCommand, Sandbox,
-    SandboxLevel, SandboxSupport, SystemError,
+    AbsPath, Command, Confinement, GitRemote, Network, Output, PipedCommand, Sandbox, SandboxLevel,
+    SandboxSupport, SystemError,
 };
 use rustix::fs::OFlags;
 use std::collections::{HashMap, HashSet};
@@ -54,12 +54,14 @@ impl LocalSystem {
         external: bool,
     ) -> Result<Option<Launch>, SystemError> {
         let launch = self.launch_command(command, external);
-        self.launched(launch, &command.env, &command.confinement, external).await
+        let kind = LaunchKind { external, waits: !command.interactive };
+        self.launched(launch, &command.env, &command.confinement, kind).await
     }
 
     /// As [`Self::prepare`], for a program with piped streams.
     pub(super) async fn prepare_piped(&self, command: &PipedCommand) -> Result<Option<Launch>, SystemError> {
-        self.launched(piped(command), &command.env, &command.confinement, false).await
+        let kind = LaunchKind { external: false, waits: false };
+        self.launched(piped(command), &command.env, &command.confinement, kind).await
     }
 
     async fn launched(
@@ -67,13 +69,13 @@ impl LocalSystem {
         command: LaunchCommand,
         env: &[(String, String)],
         confinement: &Confinement,
-        external: bool,
+        kind: LaunchKind,
     ) -> Result<Option<Launch>, SystemError> {
         match confinement {
             Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox) => {
-                self.confined(command, env, sandbox, external).await.map(Some)
+                self.confined(command, env, sandbox, kind).await.map(Some)
             }
-            Confinement::Session | Confinement::Lifted => Ok(self.supervised(command, external)),
+            Confinement::Session | Confinement::Lifted => Ok(self.supervised(command, kind.external)),
         }
     }
 
@@ -102,7 +104,7 @@ impl LocalSystem {
         mut command: LaunchCommand,
         env: &[(String, String)],
         sandbox: &Sandbox,
-        external: bool,
+        LaunchKind { external, waits }: LaunchKind,
     ) -> Result<Launch, SystemError> {
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
@@ -120,6 +122,7 @@ impl LocalSystem {
         let network = served.clone();
         let (sandbox, room, aftermath, remotes) = blocking(move || {
             let mut remotes = Vec::new();
+            let bases = compare_files(&mut sandbox, &controls, waits && support.namespaces);
             let (room, before) = if support.namespaces {
                 let roots = sandbox.view.roots.clone();
                 let (values, before);
@@ -135,8 +138,15 @@ impl LocalSystem {
                 (None, Before { index, git })
             };
             let writes = sandbox.level == SandboxLevel::WorkspaceWrite;
-            let (linked, folders) = (sandbox.protected.linked.clone(), sandbox.protected.folders.clone());
-            let aftermath = writes.then_some(Aftermath { before, controls, linked, folders });
+            let protected = &sandbox.protected;
+            let changeable = Changeable {
+                linked: protected.linked.clone(),
+                folders: protected.folders.clone(),
+                bases,
+                new: protected.copied.iter().filter_map(NewFolder::expect).collect(),
+            };
+            let copies = sandbox.view.copies.clone();
+            let aftermath = writes.then_some(Aftermath { before, controls, copies, changeable });
             Ok((sandbox, room, aftermath, remotes))
         })
         .await?;
@@ -187,7 +197,8 @@ impl LocalSystem {
             return;
         }
         let mut by_root = HashMap::<AbsPath, Vec<&AbsPath>>::new();
-        for path in &sandbox.protected.copied {
+        let compared = &sandbox.protected.compared;
+        for path in sandbox.protected.copied.iter().chain(compared) {
             by_root.entry(path.parent().unwrap_or_else(|| path.clone())).or_default().push(path);
         }
         for (root, folders) in by_root {
@@ -197,7 +208,7 @@ impl LocalSystem {
             let mut above = root.as_std().ancestors();
             if !above.any(|directory| directory.join(".git").exists()) {
                 let none = folders.into_iter().map(|path| (path.clone(), Vec::new()));
-                self.controls.learn(&root, copies, none);
+                self.controls.learn(&root, copies, compared, none);
                 continue;
             }
             let names = folders.iter().filter_map(|path| path.file_name()).map(str::to_owned);
@@ -224,7 +235,7 @@ impl LocalSystem {
                 let name = path.file_name().unwrap_or_default();
                 (path.clone(), versions.remove(name).unwrap_or_default())
             });
-            self.controls.learn(&root, copies, folders);
+            self.controls.learn(&root, copies, compared, folders);
         }
     }
 
@@ -342,6 +353,31 @@ fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), System
     Ok(())
 }
 
+/// Returns the files to compare after the command, if it changes them in place: one that the session
+/// waits for. The others are guarded.
+fn compare_files(sandbox: &mut Sandbox, controls: &Controls, in_place: bool) -> Vec<Arc<Base>> {
+    let protected = &mut sandbox.protected;
+    let files = std::mem::take(&mut protected.compared);
+    let (bases, others) = match &sandbox.view.copies {
+        Some(copies) if in_place && sandbox.level == SandboxLevel::WorkspaceWrite => {
+            controls.bases(&files, copies)
+        }
+        _ => (Vec::new(), files),
+    };
+    protected.reserved.extend(others.iter().cloned());
+    protected.guarded.extend(others);
+    bases
+}
+
+/// How a command is started.
+#[derive(Debug, Clone, Copy)]
+struct LaunchKind {
+    /// Another program starts the launcher, in an environment that differs from this process's.
+    external: bool,
+    /// The session waits for the end of the command.
+    waits: bool,
+}
+
 /// What there was before a command.
 #[derive(Debug)]
 struct Before {
@@ -379,15 +415,17 @@ fn too_many(_: TooMany) -> SystemError {
 pub(super) struct Aftermath {
     before: Before,
     controls: Arc<Controls>,
-    linked: Vec<LinkedFile>,
-    folders: Vec<LinkedFile>,
+    copies: Option<AbsPath>,
+    changeable: Changeable,
 }
 
 impl Aftermath {
-    /// Carries over what the command changed in copies, and disables what it left that git would
-    /// execute. Returns a line for each change that is not carried over, and for each such file.
+    /// Carries over what the command changed in copies, but for what the user decides about, and
+    /// disables what it left that git would execute. Returns a line for each change that cannot be
+    /// carried over, and for each such file.
     pub(super) fn run(&self) -> Vec<String> {
-        let mut lines = self.controls.carry(&self.linked, &self.folders);
+        let carry = |copies| self.controls.carry(copies, &self.changeable);
+        let mut lines = self.copies.as_ref().map(carry).unwrap_or_default();
         match self.before.index.git_directories() {
             Ok(now) => lines.extend(disable_new(&now, &self.before.git)),
             Err(TooMany) => lines.push("there are too many files to look for new repositories".to_owned()),

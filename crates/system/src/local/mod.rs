@@ -38,9 +38,9 @@ mod watchdog;
 mod watcher;
 
 use crate::{
-    AbsPath, Claim, Command, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped, PipedCommand,
-    Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
-    text::TextForm,
+    AbsPath, Claim, Command, ControlChange, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped,
+    PipedCommand, Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange,
+    WalkOptions, text::TextForm,
 };
 use async_trait::async_trait;
 use blocking::blocking;
@@ -100,16 +100,6 @@ impl LocalSystem {
     /// first command.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Fails if a path that is about to be removed, renamed or created no longer leads to its
-    /// pinned target. The check precedes the operation and is not atomic with it.
-    async fn expect_unmoved(&self, path: &AbsPath) -> Result<(), SystemError> {
-        let Some(target) = self.pinned.as_ref().and_then(|pinned| pinned.target(path)) else { return Ok(()) };
-        match self.resolve(path).await? == target {
-            true => Ok(()),
-            false => Err(SystemError::Moved(path.clone())),
-        }
     }
 
     /// Creates a system with the given options.
@@ -214,10 +204,9 @@ impl System for LocalSystem {
     }
 
     async fn write_private(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
-        let (path, bytes) = (path.clone(), bytes.to_vec());
-        self.expect_unmoved(&path).await?;
+        let (path, bytes, pinned) = (path.clone(), bytes.to_vec(), self.pinned.clone());
         let leftovers = Arc::clone(&self.leftovers);
-        blocking(move || replace::private(&path, &leftovers, &bytes)).await
+        blocking(move || replace::private(&path, pinned.as_deref(), &leftovers, &bytes)).await
     }
 
     async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
@@ -227,7 +216,7 @@ impl System for LocalSystem {
             let directory = path.parent().unwrap_or_else(|| path.clone());
             let own = private_directory::create(&directory);
             own.map_err(|source| SystemError::from_io("make", &directory, source))?;
-            replace::private(&path, &leftovers, &bytes)
+            replace::private(&path, None, &leftovers, &bytes)
         })
         .await
     }
@@ -241,6 +230,15 @@ impl System for LocalSystem {
     fn project_secrets(&self, sandbox: &Sandbox) -> Vec<String> {
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.get(&sandbox.view.roots).cloned().unwrap_or_default()
+    }
+
+    async fn open_changes(&self, copies: &AbsPath) -> Vec<ControlChange> {
+        self.controls.open_changes(copies)
+    }
+
+    async fn carry_over(&self, change: &ControlChange) -> Result<(), SystemError> {
+        let (change, controls) = (change.clone(), Arc::clone(&self.controls));
+        blocking(move || controls.carry_over(&change)).await
     }
 
     async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {
@@ -272,40 +270,36 @@ impl System for LocalSystem {
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
         // A session starts with a lookup of its directory, which is usually cached. Switching to a
         // thread and back would take longer than everything else.
-        if let Some(found) = files::cached_directory(path) {
+        if let (None, Some(found)) = (&self.pinned, files::cached_directory(path)) {
             return Ok(found);
         }
-        let path = path.clone();
-        blocking(move || files::metadata(&path)).await
+        let (path, pinned) = (path.clone(), self.pinned.clone());
+        blocking(move || files::metadata(&path, pinned.as_deref())).await
     }
 
     async fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
-        let path = path.clone();
-        blocking(move || files::read_dir(&path)).await
+        let (path, pinned) = (path.clone(), self.pinned.clone());
+        blocking(move || files::read_dir(&path, pinned.as_deref())).await
     }
 
     async fn create_dir_all(&self, path: &AbsPath) -> Result<(), SystemError> {
-        let path = path.clone();
-        self.expect_unmoved(&path).await?;
-        blocking(move || files::create_dir_all(&path)).await
+        let (path, pinned) = (path.clone(), self.pinned.clone());
+        blocking(move || files::create_dir_all(&path, pinned.as_deref())).await
     }
 
     async fn remove(&self, path: &AbsPath) -> Result<(), SystemError> {
-        let path = path.clone();
-        self.expect_unmoved(&path).await?;
-        blocking(move || files::remove(&path)).await
+        let (path, pinned) = (path.clone(), self.pinned.clone());
+        blocking(move || files::remove(&path, pinned.as_deref())).await
     }
 
     async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
-        let (from, to) = (from.clone(), to.clone());
-        self.expect_unmoved(&from).await?;
-        self.expect_unmoved(&to).await?;
-        blocking(move || files::rename(&from, &to)).await
+        let (from, to, pinned) = (from.clone(), to.clone(), self.pinned.clone());
+        blocking(move || files::rename(&from, &to, pinned.as_deref())).await
     }
 
     async fn resolve(&self, path: &AbsPath) -> Result<AbsPath, SystemError> {
         let path = path.clone();
-        blocking(move || files::resolve(&path)).await
+        blocking(move || entry::resolve(&path)).await
     }
 
     async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
@@ -359,14 +353,14 @@ impl System for LocalSystem {
     }
 
     async fn metadata_of(&self, paths: &[AbsPath]) -> Vec<Result<Metadata, SystemError>> {
-        let paths = paths.to_vec();
-        blocking(move || paths.iter().map(files::metadata).collect()).await
+        let (paths, pinned) = (paths.to_vec(), self.pinned.clone());
+        blocking(move || paths.iter().map(|path| files::metadata(path, pinned.as_deref())).collect()).await
     }
 
     async fn read_disk_snapshot(&self, path: &AbsPath) -> DiskSnapshot {
         let (path, pinned) = (path.clone(), self.pinned.clone());
         blocking(move || {
-            let metadata = files::metadata(&path);
+            let metadata = files::metadata(&path, pinned.as_deref());
             let read = read::text_with_form(&path, pinned.as_deref());
             let TextForm { encoding, marked } =
                 read.as_ref().map(|(_, written)| *written).unwrap_or_default();

@@ -7,7 +7,6 @@ use super::entry::EntryHandle;
 use super::files::rename_to_free_name;
 use super::index::GitDirectories;
 use crate::AbsPath;
-use rustix::fs::AtFlags;
 use std::io::ErrorKind;
 
 /// Renames what is new since `before` and would make git execute something. Returns a line for
@@ -16,25 +15,25 @@ pub(super) fn disable_new(now: &GitDirectories, before: &GitDirectories) -> Vec<
     let mut lines = Vec::new();
     for commondir in now.redirections.difference(&before.redirections) {
         if !is_worktree_commondir(commondir) {
-            lines.extend(set_aside(commondir, "it makes git use another directory"));
+            lines.extend(disable(commondir, "it makes git use another directory"));
         }
     }
     for link in now.links.difference(&before.links) {
-        lines.extend(set_aside(link, "git would write to where it leads"));
+        lines.extend(disable(link, "git would write to where it leads"));
     }
     for directory in now.directories.difference(&before.directories) {
         let config = directory.join("config");
         if config.as_std().symlink_metadata().is_ok()
             && controls::read(&config).is_none_or(|text| !controls::all_harmless(&text))
         {
-            lines.extend(set_aside(&config, "it may name programs that git would run"));
+            lines.extend(disable(&config, "it may name programs that git would run"));
         }
         let hooks = directory.join("hooks");
         for entry in std::fs::read_dir(hooks.as_std()).into_iter().flatten().flatten() {
             // Git executes only hooks without an extension.
             let hook = entry.file_name().into_string().map(|name| hooks.join(name));
             if let Some(hook) = hook.ok().filter(|hook| hook.as_std().extension().is_none()) {
-                lines.extend(set_aside(&hook, "git would run it"));
+                lines.extend(disable(&hook, "git would run it"));
             }
         }
     }
@@ -51,30 +50,59 @@ fn is_worktree_commondir(commondir: &AbsPath) -> bool {
 /// The maximum number of names that are tried.
 const NAMES: usize = 100;
 
-/// Renames a file so that git does not find it. Returns a line that says so; `None` if it is gone.
+/// What the names of renamed files end with; a number may follow.
+pub(super) const ASIDE: &str = ".not-trusted";
+
+/// What has become of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Aside {
+    /// It has this name.
+    Renamed(AbsPath),
+    /// It is removed, because all such names were taken.
+    Removed,
+    /// It was gone.
+    Gone,
+}
+
+/// Disables a file that git would find. Returns a line that says so; `None` if it is gone.
+fn disable(path: &AbsPath, why: &str) -> Option<String> {
+    match set_aside(path) {
+        Ok(Aside::Renamed(name)) => Some(format!("{path} was renamed to {name}: {why}")),
+        Ok(Aside::Removed) => Some(format!("{path} was removed: {why}")),
+        Ok(Aside::Gone) => None,
+        Err(error) => Some(format!("{path} could not be renamed, but should be: {why} ({error})")),
+    }
+}
+
+/// Renames a file so that other programs do not find it.
 ///
 /// A command in the background may exchange a directory of the path for a link, which is not
 /// followed.
-fn set_aside(path: &AbsPath, why: &str) -> Option<String> {
-    let failed = |error: String| Some(format!("{path} could not be renamed, but should be: {why} ({error})"));
+///
+/// # Errors
+/// The reason, if the file is still there.
+pub(super) fn set_aside(path: &AbsPath) -> Result<Aside, String> {
     let entry = match EntryHandle::open(path, false) {
         Ok(entry) => entry,
-        Err(error) if error.is_not_found() => return None,
-        Err(error) => return failed(error.to_string()),
+        Err(error) if error.is_not_found() => return Ok(Aside::Gone),
+        Err(error) => return Err(error.to_string()),
     };
     for number in 0..NAMES {
         let suffix = if number == 0 { String::new() } else { format!("-{number}") };
-        let name = format!("{}.not-trusted{suffix}", entry.name);
+        let name = format!("{}{ASIDE}{suffix}", entry.name);
         match rename_to_free_name(&entry.directory, &entry.name, &entry.directory, &name) {
-            Ok(()) => return Some(format!("{path} was renamed to {}/{name}: {why}", path.parent()?)),
-            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Ok(()) => {
+                let directory = path.parent().unwrap_or_else(|| path.clone());
+                return Ok(Aside::Renamed(directory.join(&name)));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Aside::Gone),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return failed(error.to_string()),
+            Err(error) => return Err(error.to_string()),
         }
     }
-    match rustix::fs::unlinkat(&entry.directory, &entry.name, AtFlags::empty()) {
-        Ok(()) => Some(format!("{path} was removed: {why}")),
-        Err(error) => failed(error.to_string()),
+    match entry.remove() {
+        Ok(()) => Ok(Aside::Removed),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Reads files and ranges of their lines.
 
-use super::entry::{EntryHandle, Pinned};
-use super::files::expect_regular;
+use super::entry::{EntryHandle, Pinned, expect_regular};
 use crate::limits::{MAX_READ_BYTES, SNIFF_BYTES};
 use crate::text::{self, BOM, TextForm};
 use crate::{AbsPath, SystemError, TextRange};

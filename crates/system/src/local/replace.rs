@@ -1,7 +1,7 @@
 //! Replaces a file's content atomically: a reader sees either the old or the new content.
 
-use super::entry::{EntryHandle, EntryMetadata, Pinned};
-use super::files::{rename_to_free_name, resolve};
+use super::entry::{self, EntryHandle, EntryMetadata, Pinned};
+use super::files::rename_to_free_name;
 use super::leftovers::Leftovers;
 use super::locks::{PathLock, lock_moment};
 use crate::limits::{MAX_READ_BYTES, TEMPORARY_TRIES, XATTR_BYTES};
@@ -65,11 +65,13 @@ pub(super) fn bytes(
 /// Replaces a file with one that only its owner can read, regardless of the old file's mode. The
 /// result is a new file: other hard links of the old one keep the old content. A symbolic link is
 /// refused, because its creator would choose where the content goes.
-pub(super) fn private(path: &AbsPath, leftovers: &Leftovers, bytes: &[u8]) -> Result<(), SystemError> {
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(SystemError::IsDirectory(path.clone()));
-    };
-    let entry = EntryHandle::open(&resolve(&directory)?.join(name), false)?;
+pub(super) fn private(
+    path: &AbsPath,
+    pinned: Option<&Pinned>,
+    leftovers: &Leftovers,
+    bytes: &[u8],
+) -> Result<(), SystemError> {
+    let entry = EntryHandle::of_name(path, pinned)?;
     match entry.regular("write") {
         Ok(None) => {}
         Ok(Some(_)) => may_write(&entry)?,
@@ -100,11 +102,7 @@ fn open_for_replacement(
     pinned: Option<&Pinned>,
     make: bool,
 ) -> Result<(EntryHandle, Option<EntryMetadata>), SystemError> {
-    let target = match pinned.and_then(|pinned| pinned.target(path)) {
-        Some(target) => target,
-        None => resolve(path)?,
-    };
-    let entry = EntryHandle::open(&target, make)?;
+    let entry = EntryHandle::open(&entry::target(path, pinned)?, make)?;
     let existing = entry.regular("write")?;
     if let (Some(pinned), Some(found)) = (pinned, &existing) {
         pinned.check(path, found.id, found.links)?;

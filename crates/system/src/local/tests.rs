@@ -449,7 +449,7 @@ async fn cached_metadata_is_returned_for_directories_only() {
     symlink(root.as_std(), path("link").as_std()).unwrap();
     symlink(path("gone").as_std(), path("dangling").as_std()).unwrap();
     for directory in [root.clone(), path("link")] {
-        let expected = files::metadata(&directory).unwrap();
+        let expected = files::metadata(&directory, None).unwrap();
         assert!(files::cached_directory(&directory).is_none_or(|found| found == expected), "{directory}");
         assert_eq!(LocalSystem::new().metadata(&directory).await.unwrap(), expected);
     }

@@ -4,7 +4,7 @@
 use crate::room::{holds, stage};
 use crate::sandbox::Stage;
 use std::fs;
-use system::{AbsPath, Command, System};
+use system::{AbsPath, Command, Confined, ControlChange, System, SystemError};
 use tempfile::TempDir;
 
 /// The user's commands, in the project: three branches with different versions of two folders.
@@ -12,10 +12,11 @@ const REPOSITORY: &str = r#"
 rm -rf .git && git init -q -b main . && git config user.email a@b && git config user.name A
 mkdir -p .vscode .husky/_ && echo one > .vscode/settings.json && echo hook > .husky/_/pre-commit
 chmod +x .husky/_/pre-commit && echo mine > .vscode/untracked.json && echo 'untracked.json' > .gitignore
+echo one > .envrc && git add .envrc
 git add .gitignore .vscode/settings.json .husky && git commit -qm one
 git checkout -qb other && echo two > .vscode/settings.json && chmod -x .husky/_/pre-commit
-git commit -qam two
-git checkout -qb without && git rm -rq .vscode/settings.json .husky && git commit -qm three
+echo two > .envrc && git commit -qam two
+git checkout -qb without && git rm -rq .vscode/settings.json .husky .envrc && git commit -qm three
 git checkout -q main && rm -rf .zed
 git checkout -qb zed && mkdir .zed && echo zed > .zed/settings.json && git add .zed && git commit -qm four && git checkout -q main
 "#;
@@ -23,6 +24,8 @@ git checkout -qb zed && mkdir .zed && echo zed > .zed/settings.json && git add .
 /// A project with the repository; `None` without git or without rooms on this machine.
 async fn project() -> Option<(Stage, TempDir)> {
     let (mut stage, own) = stage();
+    let files = [".envrc", ".exrc"].map(|name| stage.project.join(name));
+    stage.sandbox.protected.compared.extend(files);
     let folders = [".vscode", ".husky", ".zed", ".idea"].map(|name| stage.project.join(name));
     stage.sandbox.protected.guarded.extend(folders.clone());
     stage.sandbox.protected.reserved.extend(folders.clone());
@@ -56,6 +59,7 @@ async fn checkouts_reach_the_original() {
     ] {
         stage.check(&format!("git switch -q {branch} && {clean}"), true).await;
         assert_eq!(read(&stage, ".vscode/settings.json").as_deref(), settings, "{branch}");
+        assert_eq!(read(&stage, ".envrc").as_deref(), settings, "{branch}");
         assert!(outside(&stage, clean).await, "{branch}");
         assert!(
             outside(&stage, &format!("test {branch} != main -o -x .husky/_/pre-commit")).await,
@@ -78,15 +82,60 @@ async fn a_folder_of_another_branch_appears() {
     stage.check(&format!("git switch -q main && {clean}"), true).await;
     stage.check("echo evil > .zed/settings.json", true).await;
     assert_eq!(read(&stage, ".zed/settings.json"), None);
-    stage
-        .check(
-            "git rm -q --cached .gitignore; mkdir .idea && echo evil > .idea/x; sleep 0.2; test ! -e .idea",
-            true,
-        )
-        .await;
     let project = stage.project.clone();
     drop(stage.local);
     assert!(!project.join(".zed").as_std().exists(), "an empty place stays for the session only");
+}
+
+#[tokio::test]
+async fn a_new_folder_is_there_for_its_command() {
+    let Some((stage, _own)) = project().await else { return };
+    let line = "mkdir -p .idea/a && echo x > .idea/a/x && echo y > .idea/y && cat .idea/a/x .idea/y && cd .idea/a && \
+                for i in $(seq 100); do echo $i > f$i; done && ls | wc -l && rm f*";
+    let (output, status) = stage.run(line).await.unwrap();
+    assert!(status.success() && output == "x\ny\n101\n", "{output}");
+    assert!(!stage.project.join(".idea").as_std().exists());
+    let changes = open(&stage).await;
+    let paths: Vec<_> =
+        changes.iter().map(|change| change.path.relative_to(&stage.project).unwrap()).collect();
+    assert_eq!(paths, [".idea/a/x", ".idea/y"]);
+    for change in &changes {
+        stage.local.carry_over(change).await.unwrap();
+    }
+    assert_eq!(read(&stage, ".idea/a/x").unwrap(), "x\n");
+    assert!(!stage.project.join(".idea.not-trusted").as_std().exists());
+    stage.check("grep y .idea/y && echo z > .idea/z", true).await;
+    assert_eq!((read(&stage, ".idea/z"), open(&stage).await.len()), (None, 1));
+}
+
+#[tokio::test]
+async fn a_pull_brings_a_new_folder() {
+    let Some((stage, _own)) = project().await else { return };
+    let script = "git clone -q . ../other && cd ../other && git config user.email a@b && git config user.name A && mkdir .idea && \
+                  echo pulled > .idea/x && git add .idea && git commit -qm pulled && git bundle create ../project/bundle main && rm -rf ../other";
+    assert!(outside(&stage, script).await);
+    stage.check("git pull -q bundle main && test -z \"$(git status --porcelain -uno)\"", true).await;
+    assert_eq!(read(&stage, ".idea/x"), None);
+    let changes = open(&stage).await;
+    stage.local.carry_over(&changes[0]).await.unwrap();
+    assert!(outside(&stage, "test -z \"$(git status --porcelain -uno)\"").await);
+}
+
+#[tokio::test]
+async fn two_commands_that_create_a_folder_do_not_disturb_each_other() {
+    let Some((stage, _own)) = project().await else { return };
+    let line = |name: &str| {
+        format!(
+            "for i in $(seq 50); do mkdir -p .idea && echo {name} > .idea/{name} && grep -q {name} .idea/{name} || exit 1; done"
+        )
+    };
+    let (one, two) = (line("one"), line("two"));
+    let ended = tokio::join!(stage.run(&one), stage.run(&two));
+    for (output, _) in [ended.0.unwrap(), ended.1.unwrap()] {
+        assert!(!output.contains("killed"), "{output}");
+    }
+    let left = stage.project.join(".idea");
+    assert!(fs::read_dir(left.as_std()).map_or(0, Iterator::count) == 0, "{left}");
 }
 
 #[tokio::test]
@@ -122,24 +171,91 @@ async fn other_changes_stay_in_the_copy() {
     }
 }
 
+/// Returns the paths of the changes that nobody has decided about.
+async fn open(stage: &Stage) -> Vec<ControlChange> {
+    stage.local.open_changes(stage.sandbox.view.copies.as_ref().unwrap()).await
+}
+
 #[tokio::test]
 async fn a_kept_change_is_reported_once() {
     let Some((stage, _own)) = project().await else { return };
-    let (output, _) = stage.run("echo evil > .vscode/settings.json").await.unwrap();
-    assert!(
-        output.contains(
-            ".vscode/settings.json is kept for commands in the sandbox only: editors and agents obey it"
-        ),
-        "{output}"
-    );
+    stage.check("echo evil > .vscode/settings.json", true).await;
+    let changes = open(&stage).await;
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].path, stage.project.join(".vscode/settings.json"));
+    assert_eq!(changes[0].before.as_deref(), Some("one\n".as_bytes()));
+    assert_eq!(changes[0].after.as_deref(), Some("evil\n".as_bytes()));
     let (output, _) = stage.run("cat .vscode/settings.json").await.unwrap();
-    assert_eq!(output, "evil\n");
+    assert_eq!((output.as_str(), open(&stage).await), ("evil\n", Vec::new()));
     // What the user writes is what commands see.
     fs::write(stage.project.join(".vscode/settings.json").as_std(), "user\n").unwrap();
     fs::write(stage.project.join(".vscode/more.json").as_std(), "more\n").unwrap();
     let (output, _) = stage.run("cat .vscode/settings.json .vscode/more.json").await.unwrap();
     assert_eq!(output, "user\nmore\n");
     assert_eq!(read(&stage, ".vscode/settings.json").unwrap(), "user\n");
+}
+
+#[tokio::test]
+async fn what_the_user_agrees_to_is_carried_over() {
+    let Some((stage, _own)) = project().await else { return };
+    stage
+        .check("echo mine > .vscode/settings.json; rm .vscode/untracked.json; echo new > .vscode/new", true)
+        .await;
+    let changes = open(&stage).await;
+    assert_eq!(changes.len(), 3);
+    for change in &changes {
+        stage.local.carry_over(change).await.unwrap();
+    }
+    let now = ["settings.json", "untracked.json", "new"].map(|name| read(&stage, &format!(".vscode/{name}")));
+    assert_eq!(now, [Some("mine\n".to_owned()), None, Some("new\n".to_owned())]);
+    stage.check("grep mine .vscode/settings.json", true).await;
+    assert_eq!(open(&stage).await, []);
+    stage.check("echo more > .vscode/new", true).await;
+    let changes = open(&stage).await;
+    fs::write(stage.project.join(".vscode/new").as_std(), "user\n").unwrap();
+    assert!(matches!(stage.local.carry_over(&changes[0]).await, Err(SystemError::Changed(_))));
+    assert_eq!(read(&stage, ".vscode/new").unwrap(), "user\n");
+}
+
+#[tokio::test]
+async fn a_changed_file_is_put_back() {
+    let Some((stage, _own)) = project().await else { return };
+    stage.check("echo evil > .envrc; echo evil > .exrc; grep evil .envrc", true).await;
+    assert_eq!((read(&stage, ".envrc").as_deref(), read(&stage, ".exrc")), (Some("one\n"), None));
+    assert_eq!(read(&stage, ".envrc.not-trusted").unwrap(), "evil\n");
+    let changes = open(&stage).await;
+    assert_eq!(changes.len(), 2);
+    assert_eq!(changes[0].set_aside(), Some(&stage.project.join(".envrc.not-trusted")));
+    stage.local.carry_over(&changes[0]).await.unwrap();
+    assert_eq!(
+        (read(&stage, ".envrc").as_deref(), read(&stage, ".envrc.not-trusted")),
+        (Some("evil\n"), None)
+    );
+    for line in [
+        "rm .envrc",
+        "ln -sf a.txt .envrc",
+        "rm -f .envrc; mkdir .envrc",
+        "ln -s a.txt .exrc",
+        "mkfifo .exrc",
+        "rm .envrc; ln -s $HOME/note .envrc",
+        "ln a.txt .exrc",
+    ] {
+        stage.check(line, true).await;
+        assert_eq!(read(&stage, ".envrc").as_deref(), Some("evil\n"), "{line}");
+        assert!(stage.project.join(".exrc").as_std().symlink_metadata().is_err(), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_changes_no_such_file() {
+    let Some((stage, _own)) = project().await else { return };
+    let system = Confined::new(std::sync::Arc::new(stage.local.clone()), stage.sandbox.clone());
+    let line = "echo evil > .envrc; echo evil > .exrc; sleep 0.2; test ! -e .exrc";
+    let mut command = Command::shell(line, stage.project.clone(), 1 << 16);
+    command.interactive = true;
+    let mut process = system.spawn(command).await.unwrap();
+    assert!(process.wait().await.unwrap().success());
+    assert_eq!((read(&stage, ".envrc").as_deref(), read(&stage, ".exrc")), (Some("one\n"), None));
 }
 
 #[tokio::test]
@@ -176,7 +292,9 @@ async fn names_that_appear_together_are_renamed() {
         return;
     }
     for _ in 0..10 {
-        stage.check(&format!("mkdir {}; sleep 0.1; rm -r .*.not-trusted*", names.join(" ")), true).await;
+        let files = names.map(|name| format!("{name}/x")).join(" ");
+        let line = format!("mkdir {}; touch {files}; sleep 0.1; rm -r .*.not-trusted*", names.join(" "));
+        stage.check(&line, true).await;
         for name in names {
             assert!(!stage.project.join(name).as_std().exists(), "{name}");
         }

@@ -227,8 +227,9 @@ async fn a_program_for_git_stays_in_the_room() {
     let original = fs::read_to_string(stage.project.join(".git/config").as_std()).unwrap();
     let (output, status) =
         stage.run("git config core.fsmonitor ./evil && git config core.fsmonitor").await.unwrap();
-    assert!(status.success() && output.starts_with("./evil\n"), "{output}");
-    assert!(output.contains("core.fsmonitor") && output.contains("in the sandbox only"), "{output}");
+    assert!(status.success() && output == "./evil\n", "{output}");
+    let open = stage.local.open_changes(stage.sandbox.view.copies.as_ref().unwrap()).await;
+    assert_eq!(open[0].settings, [("core.fsmonitor".to_owned(), Some("./evil".to_owned()))]);
     stage.check("git config core.fsmonitor | grep evil", true).await;
     for line in [
         "rm .git/config",

@@ -41,9 +41,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 use system::{
-    AbsPath, Claim, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, FileKind, Metadata, Pins,
-    Piped, PipedCommand, Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError,
-    TextEncoding, TextRange, WalkOptions,
+    AbsPath, Claim, Command, Confinement, ControlChange, DiskSnapshot, Entry, ExternalLaunch, FileKind,
+    Metadata, Pins, Piped, PipedCommand, Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram,
+    System, SystemError, TextEncoding, TextRange, WalkOptions,
 };
 
 /// A session's workspace that acts through its client.
@@ -385,6 +385,14 @@ impl System for AcpSystem {
 
     fn project_secrets(&self, sandbox: &Sandbox) -> Vec<String> {
         self.local.project_secrets(sandbox)
+    }
+
+    async fn open_changes(&self, copies: &AbsPath) -> Vec<ControlChange> {
+        self.local.open_changes(copies).await
+    }
+
+    async fn carry_over(&self, change: &ControlChange) -> Result<(), SystemError> {
+        self.local.carry_over(change).await
     }
 
     async fn create_own_directory(&self, path: &AbsPath) -> Result<(), SystemError> {

@@ -3,10 +3,11 @@
 
 mod push;
 
+use super::running::{self, GONE};
 use crate::{
     CommandNetwork, ConnectionJudge, Description, Destination, Expectation, NetworkOptions, PermissionMode,
     PermissionOutcome, PermissionRequest, Push, Remedy, RemoteRepository, SessionEvent, SessionState,
-    Severity, SignCommits, Signing, ToolCallId, ToolKind, ToolOutput, Traffic,
+    Severity, SignCommits, Signing, ToolCallId, ToolOutput, Traffic,
     limits::{NETWORK_HOSTS, NETWORK_HOSTS_TOLD, NETWORK_QUESTIONS},
     log::SessionLog,
     policy::{
@@ -14,7 +15,6 @@ use crate::{
         network::{Group, GroupTraffic, NetworkDecision, NetworkPolicy, NetworkScope, WEB_PORTS, decide},
     },
     settings::LiveSettings,
-    tool::titles,
 };
 use async_trait::async_trait;
 use std::{
@@ -111,16 +111,7 @@ impl SessionNetwork {
         if facts.is_empty() {
             return;
         }
-        let facts = facts.join("; ");
-        let note = format!("(network: {facts}.)");
-        if let Some(shown) = &mut output.shown {
-            shown.push(crate::ToolContent::Content(crate::Content::text(note.clone())));
-        }
-        let text = &mut output.result.text;
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&note);
+        output.add_note(&format!("(network: {}.)", facts.join("; ")));
     }
 }
 
@@ -132,15 +123,6 @@ impl Drop for RunningCommand {
         self.0.lock().running = None;
     }
 }
-
-/// The rule of an answer that did not come in time.
-const TIMEOUT: &str = "timeout";
-
-/// The rule of an answer for which no connection waits any more.
-const GONE: &str = "the command has closed the connection";
-
-/// The reason of a refusal where no user answers questions.
-const NO_USER: &str = "no user can be asked";
 
 struct Judge {
     log: SessionLog,
@@ -327,50 +309,11 @@ impl Judge {
             running.questions += 1;
             (question(running), running.cancel.clone())
         };
-        let (outcome, rule) = self.outcome(&request, &cancel, gone).await?;
-        let wait = self.settings.seen().sandbox.network.ask_wait.as_secs();
-        let answer = match outcome {
-            PermissionOutcome::AllowOnce | PermissionOutcome::AllowAlways => Ok(()),
-            PermissionOutcome::Cancelled if rule == TIMEOUT => {
-                Err(format!("there was no answer within {wait} s"))
-            }
-            PermissionOutcome::Cancelled => Err("the question was dismissed".to_owned()),
-            PermissionOutcome::RejectOnce | PermissionOutcome::RejectAlways => {
-                Err(match self.log.client().rejection(&request) {
-                    None => "the user said no".to_owned(),
-                    Some(_) => NO_USER.to_owned(),
-                })
-            }
-        };
-        Ok((request.id, answer, outcome))
-    }
-
-    /// Puts the question to the user and records it with its answer.
-    async fn outcome(
-        &self,
-        request: &PermissionRequest,
-        cancel: &CancellationToken,
-        gone: &CancellationToken,
-    ) -> Result<(PermissionOutcome, &'static str), String> {
-        let (id, question) = (request.id.clone(), request.question.clone());
         let wait = self.settings.seen().sandbox.network.ask_wait;
-        let failed = |error: crate::StoreError| format!("the question could not be recorded: {error}");
-        self.log
-            .record(vec![SessionEvent::PermissionRequested { id: id.clone(), question }])
+        let (answer, outcome) = running::ask(&self.log, &request, wait, &cancel, gone)
             .await
-            .map_err(failed)?;
-        let (outcome, rule) = tokio::select! {
-            biased;
-            () = cancel.cancelled() => (PermissionOutcome::Cancelled, "cancelled"),
-            () = gone.cancelled() => (PermissionOutcome::Cancelled, GONE),
-            outcome = self.log.ask(request.clone()) => (outcome, "user"),
-            () = tokio::time::sleep(wait) => (PermissionOutcome::Cancelled, TIMEOUT),
-        };
-        // In a client's view the question has replaced what was shown of the call.
-        let shown = self.log.running_call(&id).map(SessionEvent::ToolCall);
-        let resolved = SessionEvent::PermissionResolved { id, outcome, rule: rule.to_owned() };
-        self.log.record(std::iter::once(resolved).chain(shown).collect()).await.map_err(failed)?;
-        Ok((outcome, rule))
+            .map_err(|error| format!("the question could not be recorded: {error}"))?;
+        Ok((request.id, answer, outcome))
     }
 }
 
@@ -507,19 +450,7 @@ fn used<'a>(now: &'a mut Now, destination: &Destination) -> Option<&'a mut Used>
 impl Running {
     /// Returns the question whether the command may do something at a place.
     fn question(&self, title: String, what: &str, place: String) -> PermissionRequest {
-        let line = crate::one_line(&self.line);
-        PermissionRequest {
-            id: self.call.clone(),
-            name: self.tool.clone(),
-            description: Description { title, kind: ToolKind::Execute, locations: Vec::new() },
-            question: format!("Let `{line}` {what}"),
-            brief: format!("Let it {what}"),
-            place: crate::CallPlace { directory: None, facts: vec![place] },
-            content: titles::command_block(&self.line),
-            raw_input: serde_json::json!({ "command": self.line }),
-            grant_label: String::new(),
-            remedy: Remedy::default(),
-        }
+        running::question(&self.call, &self.tool, &self.line, title, what, Some(place))
     }
 }
 

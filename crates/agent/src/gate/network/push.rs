@@ -1,11 +1,10 @@
 //! Pushes to the project's remote repositories. The rules for commands decide, by the `git push`
 //! that does the same, whatever has started it.
 
-use super::{GONE, Judge, Kept, NO_USER, Place, Running};
+use super::{GONE, Judge, Kept, Place, Running, running};
 use crate::{
-    Access, Destination, Effect, Lifetime, Mode, PermissionOutcome, PermissionRequest, PermissionRule,
-    ProjectPrograms, Push, RefChange, Remedy, RemoteRepository, RuntimeOptions, SignCommits, Signing,
-    ToolContent,
+    Access, Destination, Effect, Lifetime, Mode, PermissionOutcome, PermissionRequest, ProjectPrograms, Push,
+    RefChange, Remedy, RemoteRepository, RuntimeOptions, SignCommits, Signing, ToolContent,
     limits::{ANCESTRY_WAIT, PUSHED_REFS, PUSHED_REFS_TOLD},
     policy::network::NetworkDecision,
     policy::{self, CommandConfinement, Decision, Dialect, Policy, Resolved, Subject},
@@ -13,9 +12,6 @@ use crate::{
 use std::sync::{Arc, PoisonError};
 use system::{AbsPath, Command};
 use tokio_util::sync::CancellationToken;
-
-/// The rule of a decision by `permissions.allow`.
-const ALLOW_RULE: &str = "AllowRule";
 
 /// The setting for signatures.
 const SIGN_COMMITS: &str = "sandbox.sign_commits";
@@ -60,7 +56,7 @@ impl Judge {
         let rules = remedy.rules.clone();
         let (_, answer, _) =
             self.answer(gone, |running| request(running, push, &judged, &line, remedy)).await?;
-        answer.map_err(|why| with_rules(why, &rules))
+        answer.map_err(|why| running::with_rules(why, &rules))
     }
 
     /// Decides whether a command reaches a repository, and asks the user once it is its turn. With
@@ -85,7 +81,7 @@ impl Judge {
         match decision {
             Decision::Deny { reason, .. } => return Err(format!("`{line}`: {reason}")),
             // The mode says nothing about the destination.
-            Decision::Allow { rule } if is_open || rule == ALLOW_RULE => return Ok(()),
+            Decision::Allow { rule } if is_open || rule == policy::ALLOW_RULE => return Ok(()),
             Decision::Allow { .. } | Decision::Ask { .. } => {}
         }
         let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
@@ -109,7 +105,7 @@ impl Judge {
             running.repositories.insert(remote.address.clone());
         }
         drop(now);
-        answer.map_err(|why| with_rules(why, &rules))
+        answer.map_err(|why| running::with_rules(why, &rules))
     }
 
     /// Decides about a signature, and asks the user once it is its turn.
@@ -184,7 +180,8 @@ impl Judge {
     fn is_allowed_as_it_runs(&self) -> bool {
         let line = self.lock().running.as_ref().map(|running| running.line.clone());
         line.is_some_and(|line| {
-            policy::pushes(&line) && matches!(self.by_rules(&line).0, Decision::Allow { rule: ALLOW_RULE })
+            policy::pushes(&line)
+                && matches!(self.by_rules(&line).0, Decision::Allow { rule: policy::ALLOW_RULE })
         })
     }
 
@@ -230,17 +227,6 @@ impl Judge {
 
     fn roots(&self) -> Vec<AbsPath> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner).roots.clone()
-    }
-}
-
-/// Adds the rules that would allow something to the reason why it is refused, if no user was asked.
-fn with_rules(why: String, rules: &[PermissionRule]) -> String {
-    match why == NO_USER && !rules.is_empty() {
-        true => {
-            let rules: Vec<_> = rules.iter().map(ToString::to_string).collect();
-            format!("{why}; the setting permissions.allow can have {}", rules.join(" and "))
-        }
-        false => why,
     }
 }
 

@@ -95,10 +95,16 @@ impl Calls<'_> {
                 connecting.map(|(network, line)| network.begin(&id, candidate.name(), line, cancel));
             let mut outcome = self.execute(&mut candidate, cx, cancel).await?;
             drop(connecting);
-            if let (Some(network), Ok(output)) = (network, &mut outcome)
+            if let Ok(output) = &mut outcome
                 && policy::runs_commands(candidate.name())
             {
-                network.note(output);
+                if let Some(network) = network {
+                    network.note(output);
+                }
+                if let Some(submitted) = candidate.submitted() {
+                    let state = self.controls.state();
+                    self.session.gate().settle_changes(&state, &submitted, output, cancel).await?;
+                }
             }
             let moved = matches!(outcome, Err(ToolError::System(SystemError::OtherExecutor)));
             let unconfined = ruling.is_confined()

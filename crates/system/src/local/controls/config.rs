@@ -71,6 +71,14 @@ impl Difference {
     pub(super) fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty()
     }
+
+    /// Returns the names of the settings with their new values, if they have one.
+    pub(super) fn named(&self) -> Vec<(String, Option<String>)> {
+        let added = self.added.iter().map(|setting| (setting.to_string(), Some(setting.value.clone())));
+        let is_replaced = |gone: &&Setting| self.added.iter().any(|added| added.is_same_name(gone));
+        let removed = self.removed.iter().filter(|gone| !is_replaced(gone));
+        added.chain(removed.map(|setting| (setting.to_string(), None))).collect()
+    }
 }
 
 impl Config {

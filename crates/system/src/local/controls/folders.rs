@@ -1,11 +1,11 @@
 //! The folders that editors and agents obey by themselves, as confined commands see them. Commands
 //! change a copy, so that git can check out other versions of the files. A change is carried over
 //! to the original if a reference of the repository had the same file before the session's first
-//! command; any other stays in the copy, for the session's own commands.
+//! command. The user decides about any other, which is in the copy until then.
 
-use super::{EntryHandle, NEW, name, report, write};
+use super::{EntryHandle, Findings, NEW, name, write};
 use crate::limits::{COPIED_FOLDER_BYTES, COPIED_FOLDER_FILES};
-use crate::{AbsPath, FileStamp, LinkedFile, SystemError};
+use crate::{AbsPath, ControlChange, ControlPlace, FileStamp, LinkedFile, SystemError};
 use rustix::fs::{AtFlags, OFlags};
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,11 +16,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 /// A file as git records it: the id of its content, and whether it is executable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::local) struct Version {
-    id: String,
+    pub(super) id: String,
     executable: bool,
 }
 
-/// The files of a folder, by their paths in it.
+/// The files of a folder, by their paths in it. A single file has an empty one.
 pub(in crate::local) type Tree = BTreeMap<String, Version>;
 
 /// The versions of files as they were read, with the stamps that the files had before.
@@ -77,14 +77,8 @@ impl Folders {
         let exists = |path: &AbsPath| fs::symlink_metadata(path.as_std()).is_ok();
         for (path, versions) in folders.into_iter().filter(|(path, trees)| !trees.is_empty() || exists(path))
         {
-            self.folders.entry(directory.join(name(&path))).or_insert(Folder {
-                path,
-                versions,
-                base: Tree::new(),
-                seen: Seen::new(),
-                is_copied: false,
-                is_placed: false,
-            });
+            let copy = directory.join(name(&path));
+            self.folders.entry(copy).or_insert_with(|| Folder::new(&path, versions));
         }
     }
 
@@ -95,11 +89,15 @@ impl Folders {
         &mut self,
         path: &AbsPath,
         directory: &AbsPath,
-        reported: &mut HashSet<String>,
+        findings: &mut Findings,
     ) -> Result<Option<(LinkedFile, Vec<String>)>, SystemError> {
         let copy = directory.join(name(path));
-        let Some(folder) = self.folders.get_mut(&copy) else { return Ok(None) };
         let is_missing = fs::symlink_metadata(path.as_std()).is_err();
+        if is_missing && !self.folders.contains_key(&copy) {
+            return Ok(None);
+        }
+        // The repository has no version of a folder that was not there at first.
+        let folder = self.folders.entry(copy.clone()).or_insert_with(|| Folder::new(path, Vec::new()));
         if is_missing && folder.versions.iter().any(|tree| !tree.is_empty()) {
             // A copy needs a place, should a command check out a version that has the folder. Git
             // takes no notice of an empty one.
@@ -107,7 +105,7 @@ impl Folders {
         }
         let Some(original) = tree(path, &mut folder.seen) else { return Ok(None) };
         let lines = match folder.is_copied && copy.as_std().is_dir() {
-            true => folder.take_over(&copy, original, reported)?,
+            true => folder.take_over(&copy, original, findings)?,
             false => {
                 fs::remove_dir_all(copy.as_std()).ok();
                 super::super::private_directory::create(&copy)
@@ -122,20 +120,58 @@ impl Folders {
         Ok(Some((LinkedFile { path: path.clone(), copy }, lines)))
     }
 
-    /// Carries over what commands changed in a copy.
-    pub(super) fn carry(&mut self, copy: &AbsPath, reported: &mut HashSet<String>) -> Vec<String> {
+    /// Carries over what commands changed in a copy, but for what the user decides about.
+    pub(super) fn carry(
+        &mut self,
+        copy: &AbsPath,
+        directory: &AbsPath,
+        findings: &mut Findings,
+    ) -> Vec<String> {
         let Some(folder) = self.folders.get_mut(copy) else { return Vec::new() };
-        folder.carry(copy, reported)
+        folder.carry(copy, directory, findings)
+    }
+
+    /// Makes a change of the original that a file in a copy has, if the original still is what it
+    /// was.
+    pub(super) fn carry_over(&mut self, copy: &AbsPath, change: &ControlChange) -> Result<(), SystemError> {
+        let changed = || SystemError::Changed(change.path.clone());
+        let found = self.folders.iter_mut().find_map(|(at, folder)| Some((copy.relative_to(at)?, folder)));
+        let (file, folder) = found.ok_or_else(changed)?;
+        if content(&change.path).map(|content| content.bytes) != change.before {
+            return Err(changed());
+        }
+        match Content::after(change) {
+            Some(content) => {
+                content.write_to(&change.path)?;
+                folder.base.insert(file.to_owned(), content.version());
+            }
+            None => {
+                removed(&folder.path, file);
+                folder.base.remove(file);
+            }
+        }
+        Ok(())
     }
 }
 
 impl Folder {
+    fn new(path: &AbsPath, versions: Vec<Tree>) -> Self {
+        Self {
+            path: path.clone(),
+            versions,
+            base: Tree::new(),
+            seen: Seen::new(),
+            is_copied: false,
+            is_placed: false,
+        }
+    }
+
     /// Takes over what others changed in the original.
     fn take_over(
         &mut self,
         at: &AbsPath,
         original: Tree,
-        reported: &mut HashSet<String>,
+        findings: &mut Findings,
     ) -> Result<Vec<String>, SystemError> {
         let (path, mut lines) = (self.path.clone(), Vec::new());
         if original == self.base {
@@ -146,7 +182,7 @@ impl Folder {
             if copy.get(&file) != self.base.get(&file) && copy.get(&file) != original.get(&file) {
                 let why =
                     "the file was changed outside of the sandbox too, and that is what commands see now";
-                lines.extend(report(&path.join(&file), why, reported));
+                lines.extend(findings.report(&path.join(&file), why));
             }
             match original.contains_key(&file) {
                 true => copied(&path.join(&file), &at.join(&file))?,
@@ -157,10 +193,10 @@ impl Folder {
         Ok(lines)
     }
 
-    fn carry(&mut self, at: &AbsPath, reported: &mut HashSet<String>) -> Vec<String> {
+    fn carry(&mut self, at: &AbsPath, directory: &AbsPath, findings: &mut Findings) -> Vec<String> {
         let (path, mut lines) = (self.path.clone(), Vec::new());
         let Some(copy) = tree(at, &mut self.seen) else {
-            return report(&path, "its copy has something in it that is not carried over", reported);
+            return findings.report(&path, "its copy has something in it that is not carried over");
         };
         for file in changes(&self.base, &copy) {
             let target = path.join(&file);
@@ -171,12 +207,19 @@ impl Folder {
             let has = |version| self.versions.iter().any(|tree| tree.get(&file) == version);
             // What no reference has would be lost.
             if !has(version) || self.base.contains_key(&file) && !has(self.base.get(&file)) {
-                let why = "editors and agents obey it. A file tool can change it, if the user agrees";
-                lines.extend(report(&target, why, reported));
+                let change = ControlChange {
+                    path: target.clone(),
+                    settings: Vec::new(),
+                    before: content(&target).map(|content| content.bytes),
+                    executable: read.as_ref().is_some_and(|content| content.executable),
+                    after: read.map(|content| content.bytes),
+                    place: ControlPlace::Folder(at.join(&file)),
+                };
+                findings.add(directory, change);
                 continue;
             }
             if version_of(&target).as_ref() != self.base.get(&file) {
-                lines.extend(report(&target, "the file was changed outside of the sandbox too", reported));
+                lines.extend(findings.report(&target, "the file was changed outside of the sandbox too"));
                 continue;
             }
             let carried = match &read {
@@ -189,7 +232,7 @@ impl Folder {
             match (carried, version) {
                 (Ok(()), Some(version)) => drop(self.base.insert(file, version.clone())),
                 (Ok(()), None) => drop(self.base.remove(&file)),
-                (Err(error), _) => lines.extend(report(&target, &error.to_string(), reported)),
+                (Err(error), _) => lines.extend(findings.report(&target, &error.to_string())),
             }
         }
         lines
@@ -199,6 +242,12 @@ impl Folder {
 /// Returns the files that differ.
 fn changes(one: &Tree, other: &Tree) -> BTreeSet<String> {
     one.keys().chain(other.keys()).filter(|file| one.get(*file) != other.get(*file)).cloned().collect()
+}
+
+/// Returns the paths of the files in a folder; `None` if it has something else in it than plain
+/// files and directories, or too much.
+pub(super) fn plain_files(top: &AbsPath) -> Option<Vec<String>> {
+    Some(tree(top, &mut Seen::new())?.into_keys().collect())
 }
 
 /// Reads a folder, without following links. A file that has not changed since it was seen is not
@@ -244,22 +293,32 @@ fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
 }
 
 /// The content of a file, and whether it is executable.
-struct Content {
-    bytes: Vec<u8>,
-    executable: bool,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Content {
+    pub(super) bytes: Vec<u8>,
+    pub(super) executable: bool,
 }
 
 impl Content {
+    /// Returns the content that a file would have after a change.
+    pub(super) fn after(change: &ControlChange) -> Option<Self> {
+        change.after.clone().map(|bytes| Self { bytes, executable: change.executable })
+    }
+
     fn version(&self) -> Version {
+        Version { id: self.id(), executable: self.executable }
+    }
+
+    /// Returns the id that git gives the content.
+    pub(super) fn id(&self) -> String {
         let mut hasher = Sha1::new();
         hasher.update(format!("blob {}\0", self.bytes.len()));
         hasher.update(&self.bytes);
-        let id = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Version { id, executable: self.executable }
+        hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Replaces a file, or creates it with its directories.
-    fn write_to(&self, path: &AbsPath) -> Result<(), SystemError> {
+    pub(super) fn write_to(&self, path: &AbsPath) -> Result<(), SystemError> {
         write(path, &self.bytes, NEW, Some(if self.executable { 0o755 } else { 0o644 }))
     }
 }
@@ -270,7 +329,7 @@ fn version_of(path: &AbsPath) -> Option<Version> {
 }
 
 /// Reads a regular file with one name, without following links.
-fn content(path: &AbsPath) -> Option<Content> {
+pub(super) fn content(path: &AbsPath) -> Option<Content> {
     let file = EntryHandle::open(path, false).ok()?.file("read", OFlags::RDONLY).ok()?;
     let metadata = file.metadata().ok()?;
     let mut bytes = Vec::new();
@@ -298,7 +357,7 @@ fn removed(top: &AbsPath, file: &str) {
     }
 }
 
-/// Prints, for each folder that is named, its versions in the references of a repository.
+/// Prints, for each folder or file that is named, its versions in the references of a repository.
 pub(in crate::local) const SCRIPT: &str = r#"
 refs=$(git for-each-ref --count=1000 --format='%(objectname)' refs/heads refs/remotes refs/stash refs/tags)
 for folder; do
@@ -309,6 +368,7 @@ done |
   while read -r kind id folder; do
     echo "= $folder"
     [ "$kind" = tree ] && git -c core.quotePath=false ls-tree -r "$id"
+    [ "$kind" = blob ] && printf '100644 blob %s\t\n' "$id"
   done
 "#;
 

@@ -1,23 +1,29 @@
 //! Git's configuration as confined commands see it. A repository's configuration names programs
 //! that git runs, also outside of the sandbox, and git commands change it all the time. Therefore
 //! commands change a copy. Changes that name no program are carried over to the original after each
-//! command; the others stay in the copy, for the session's own commands.
+//! command; the user is asked about the others, which stay in the copy until then.
 //!
-//! The folders that editors obey are copies too; see `folders.rs`.
+//! The folders that editors obey are copies too; see `folders.rs`. Single files that they obey are
+//! put back after a command that changes them; see `files.rs`.
 //!
 //! The copies are in a directory that commands can write to. The bases, which are the originals as
 //! they were when the copies were made or last compared, are in one that they do not see.
 
 mod config;
+mod files;
 mod folders;
+mod new_folders;
 
 pub(super) use config::all_harmless;
+pub(super) use files::Base;
 pub(super) use folders::{SCRIPT, SCRIPT_VARIABLES, Tree, versions};
+pub(super) use new_folders::NewFolder;
 
 use super::entry::EntryHandle;
 use crate::limits::CONTROL_FILE_BYTES;
-use crate::{AbsPath, GitRemote, LinkedFile, SystemError};
+use crate::{AbsPath, ControlChange, ControlPlace, GitRemote, LinkedFile, SystemError};
 use config::{Config, Difference};
+use files::Files;
 use folders::Folders;
 use rustix::fs::{Mode, OFlags};
 use std::collections::{HashMap, HashSet};
@@ -25,7 +31,7 @@ use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The name of the directory of the bases, next to that of the copies.
 const BASES: &str = "bases";
@@ -33,12 +39,53 @@ const BASES: &str = "bases";
 /// Addresses of remotes, each with the directory of its repository.
 type Added = HashSet<(AbsPath, String)>;
 
+/// The changes of commands that are not carried over.
+#[derive(Debug, Default)]
+struct Findings {
+    /// Descriptions of what was reported. Each change is reported once.
+    reported: HashSet<String>,
+    /// The changes about which nobody has decided, by the directories for the copies of sessions.
+    open: HashMap<AbsPath, Vec<ControlChange>>,
+}
+
+impl Findings {
+    /// Returns a line about changes that stay in the sandbox, once.
+    fn report(&mut self, path: &AbsPath, why: &str) -> Vec<String> {
+        let line = format!("a change of {path} is kept for commands in the sandbox only: {why}");
+        self.reported.insert(line.clone()).then_some(line).into_iter().collect()
+    }
+
+    /// Adds a change of a session's commands, once.
+    fn add(&mut self, directory: &AbsPath, change: ControlChange) {
+        let mut hasher = DefaultHasher::new();
+        (directory, &change).hash(&mut hasher);
+        if self.reported.insert(format!("{:016x}", hasher.finish())) {
+            let open = self.open.entry(directory.clone()).or_default();
+            open.retain(|known| known.path != change.path);
+            open.push(change);
+        }
+    }
+}
+
+/// What a command may change of the files that git, editors or agents obey.
+#[derive(Debug, Default)]
+pub(super) struct Changeable {
+    /// The copies of configurations of git.
+    pub(super) linked: Vec<LinkedFile>,
+    /// The copies of folders.
+    pub(super) folders: Vec<LinkedFile>,
+    /// The files that are compared.
+    pub(super) bases: Vec<Arc<Base>>,
+    /// The folders that do not exist.
+    pub(super) new: Vec<NewFolder>,
+}
+
 /// Carries changes between originals and copies, one operation at a time.
 #[derive(Debug, Default)]
 pub(super) struct Controls {
-    /// The changes that were not carried over, by their descriptions. Each is reported once.
-    reported: Mutex<HashSet<String>>,
+    findings: Mutex<Findings>,
     folders: Mutex<Folders>,
+    files: Mutex<Files>,
     /// The remotes of the repositories in a directory, by it and the directory of a session's
     /// copies, as they were before the session's first command.
     remotes: Mutex<HashMap<(AbsPath, AbsPath), Vec<GitRemote>>>,
@@ -82,12 +129,12 @@ impl Controls {
         paths: &[AbsPath],
         directory: &AbsPath,
     ) -> Result<(Vec<LinkedFile>, Vec<String>), SystemError> {
-        let mut reported = self.reported();
+        let mut findings = self.findings();
         let (mut linked, mut lines) = (Vec::new(), Vec::new());
         for path in paths {
             let Some(original) = read(path) else { continue };
             let file = LinkedFile { path: path.clone(), copy: directory.join(name(path)) };
-            lines.extend(carry(&file, &mut reported, &mut self.added()));
+            lines.extend(carry(&file, directory, &mut findings, &mut self.added()));
             let original = read(path).unwrap_or(original);
             match refreshed(&file, &original) {
                 None => {}
@@ -101,17 +148,59 @@ impl Controls {
         Ok((linked, lines))
     }
 
-    /// Carries over what commands changed. Returns a line for each change that is not carried over.
-    pub(super) fn carry(&self, files: &[LinkedFile], folders: &[LinkedFile]) -> Vec<String> {
-        let mut reported = self.reported();
+    /// Carries over what the commands of a session changed that has its copies in `directory`, but
+    /// for what the user decides about. Returns a line for each change that cannot be carried over.
+    pub(super) fn carry(&self, directory: &AbsPath, changeable: &Changeable) -> Vec<String> {
+        let Changeable { linked, folders, bases, new } = changeable;
+        let mut findings = self.findings();
         let mut lines = Vec::new();
         {
             let mut added = self.added();
-            lines.extend(files.iter().flat_map(|file| carry(file, &mut reported, &mut added)));
+            let carried = linked.iter().flat_map(|file| carry(file, directory, &mut findings, &mut added));
+            lines.extend(carried);
         }
         let mut known = self.folders();
-        lines.extend(folders.iter().flat_map(|folder| known.carry(&folder.copy, &mut reported)));
+        lines.extend(folders.iter().flat_map(|folder| known.carry(&folder.copy, directory, &mut findings)));
+        lines.extend(bases.iter().flat_map(|base| base.compare(directory, &mut findings)));
+        new.iter().for_each(|folder| folder.find(directory, &mut findings));
         lines
+    }
+
+    /// Returns the changes that were not returned before and that a session's commands made, which
+    /// has its copies in `directory`.
+    pub(super) fn open_changes(&self, directory: &AbsPath) -> Vec<ControlChange> {
+        self.findings().open.remove(directory).unwrap_or_default()
+    }
+
+    /// Makes a change of the original, if that still is what it was.
+    pub(super) fn carry_over(&self, change: &ControlChange) -> Result<(), SystemError> {
+        let bytes = |text: Option<String>| text.map(String::into_bytes);
+        match &change.place {
+            ControlPlace::Linked(copy) => {
+                let changed = || SystemError::Changed(change.path.clone());
+                if bytes(read(&change.path)) != change.before {
+                    return Err(changed());
+                }
+                let text = |bytes: &Option<Vec<u8>>| String::from_utf8(bytes.clone()?).ok();
+                let after = text(&change.after).ok_or_else(changed)?;
+                write(&change.path, after.as_bytes(), LOCK, None)?;
+                let known = read(&base(copy)).and_then(|text| Config::parse(&text));
+                let before = text(&change.before).and_then(|text| Config::parse(&text));
+                if let (Some(known), Some(before), Some(after)) = (known, before, Config::parse(&after)) {
+                    let text = known.with(&before.difference(&after)).text();
+                    write(&base(copy), text.as_bytes(), NEW, None)?;
+                }
+                Ok(())
+            }
+            ControlPlace::Folder(copy) => self.folders().carry_over(copy, change),
+            ControlPlace::Aside(aside) => self.files().carry_over(aside, change),
+        }
+    }
+
+    /// Returns the current content of files that a command changes in place, to compare it with
+    /// that after the command. Those that cannot be compared are returned as they are.
+    pub(super) fn bases(&self, paths: &[AbsPath], directory: &AbsPath) -> (Vec<Arc<Base>>, Vec<AbsPath>) {
+        self.files().bases(paths, directory)
     }
 
     /// Returns whether the versions of the folders in `root` are known, for copies below
@@ -120,13 +209,18 @@ impl Controls {
         self.folders().knows(root, directory)
     }
 
-    /// Notes the versions of the folders in `root`, for copies below `directory`.
+    /// Notes the versions of the folders in `root`, for copies below `directory`, and those of
+    /// `files` among them.
     pub(super) fn learn(
         &self,
         root: &AbsPath,
         directory: &AbsPath,
+        files: &[AbsPath],
         folders: impl IntoIterator<Item = (AbsPath, Vec<Tree>)>,
     ) {
+        let (files, folders): (Vec<_>, Vec<_>) =
+            folders.into_iter().partition(|(path, _)| files.contains(path));
+        self.files().learn(directory, files);
         self.folders().learn(root, directory, folders);
     }
 
@@ -137,10 +231,10 @@ impl Controls {
         paths: &[AbsPath],
         directory: &AbsPath,
     ) -> Result<(Vec<LinkedFile>, Vec<String>), SystemError> {
-        let (mut reported, mut known) = (self.reported(), self.folders());
+        let (mut findings, mut known) = (self.findings(), self.folders());
         let (mut linked, mut lines) = (Vec::new(), Vec::new());
         for path in paths {
-            if let Some((folder, more)) = known.prepare(path, directory, &mut reported)? {
+            if let Some((folder, more)) = known.prepare(path, directory, &mut findings)? {
                 linked.push(folder);
                 lines.extend(more);
             }
@@ -148,8 +242,12 @@ impl Controls {
         Ok((linked, lines))
     }
 
-    fn reported(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
+    fn findings(&self) -> MutexGuard<'_, Findings> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn added(&self) -> MutexGuard<'_, Added> {
@@ -189,8 +287,9 @@ fn refreshed(file: &LinkedFile, original: &str) -> Option<String> {
     }
 }
 
-/// Carries over the changes of one file, and notes the remotes among them.
-fn carry(file: &LinkedFile, reported: &mut HashSet<String>, added: &mut Added) -> Vec<String> {
+/// Carries over the changes of one file, and notes the remotes among them and the changes that the
+/// user decides about.
+fn carry(file: &LinkedFile, directory: &AbsPath, findings: &mut Findings, added: &mut Added) -> Vec<String> {
     let base_path = base(&file.copy);
     let (Some(base), Some(copy)) = (read(&base_path), read(&file.copy)) else { return Vec::new() };
     if base == copy {
@@ -198,7 +297,7 @@ fn carry(file: &LinkedFile, reported: &mut HashSet<String>, added: &mut Added) -
     }
     let (base, copy) = match (Config::parse(&base), Config::parse(&copy)) {
         (Some(base), Some(copy)) => (base, copy),
-        _ => return report(&file.path, "it cannot be read here", reported),
+        _ => return findings.report(&file.path, "it cannot be read here"),
     };
     let (harmless, others) = base.judge(&copy);
     let mut lines = Vec::new();
@@ -208,15 +307,29 @@ fn carry(file: &LinkedFile, reported: &mut HashSet<String>, added: &mut Added) -
                 let directory = file.path.parent().unwrap_or_else(|| file.path.clone());
                 added.extend(harmless.remotes().map(|url| (directory.clone(), url.to_owned())));
                 if let Err(error) = write(&base_path, base.with(&harmless).text().as_bytes(), NEW, None) {
-                    lines.extend(report(&file.path, &error.to_string(), reported));
+                    lines.extend(findings.report(&file.path, &error.to_string()));
                 }
             }
-            Err(problem) => lines.extend(report(&file.path, &problem, reported)),
+            Err(problem) => lines.extend(findings.report(&file.path, &problem)),
         }
     }
-    for setting in others.added.iter().chain(&others.removed) {
-        let why = format!("git may run a program or use another place for {setting}");
-        lines.extend(report(&file.path, &why, reported));
+    if others.is_empty() {
+        return lines;
+    }
+    match read(&file.path).and_then(|original| Some((Config::parse(&original)?, original))) {
+        Some((parsed, original)) => {
+            let after = parsed.with(&others).text();
+            let change = ControlChange {
+                path: file.path.clone(),
+                settings: others.named(),
+                before: Some(original.into_bytes()),
+                after: Some(after.into_bytes()),
+                executable: false,
+                place: ControlPlace::Linked(file.copy.clone()),
+            };
+            findings.add(directory, change);
+        }
+        None => lines.extend(findings.report(&file.path, "the original cannot be read here")),
     }
     lines
 }
@@ -230,12 +343,6 @@ fn apply(path: &AbsPath, changes: &Difference) -> Result<(), String> {
         true => Ok(()),
         false => write(path, changed.as_bytes(), LOCK, None).map_err(|error| error.to_string()),
     }
-}
-
-/// Returns a line about changes that stay in the sandbox, once.
-fn report(path: &AbsPath, why: &str, reported: &mut HashSet<String>) -> Vec<String> {
-    let line = format!("a change of {path} is kept for commands in the sandbox only: {why}");
-    reported.insert(line.clone()).then_some(line).into_iter().collect()
 }
 
 /// Returns the name of the copy of a file.
@@ -326,6 +433,14 @@ mod tests {
         fn original(&self) -> String {
             fs::read_to_string(self.original.as_std()).unwrap()
         }
+
+        fn carry(&self, files: &[LinkedFile]) -> Vec<String> {
+            self.controls.carry(&self.copies, &Changeable { linked: files.to_vec(), ..Changeable::default() })
+        }
+
+        fn open(&self) -> Vec<ControlChange> {
+            self.controls.open_changes(&self.copies)
+        }
     }
 
     fn append(path: &AbsPath, text: &str) {
@@ -339,11 +454,14 @@ mod tests {
         let (files, _) = stage.prepare();
         assert_eq!(fs::read_to_string(files[0].copy.as_std()).unwrap(), BASE);
         append(&files[0].copy, "[remote \"o\"]\n\turl = https://h/x\n[core]\n\tfsmonitor = evil\n");
-        let lines = stage.controls.carry(&files, &[]);
-        assert!(lines.len() == 1 && lines[0].contains("core.fsmonitor"), "{lines:?}");
+        assert_eq!(stage.carry(&files), Vec::<String>::new());
+        let open = stage.open();
+        assert_eq!(open.len(), 1);
+        assert_eq!(open[0].settings, [("core.fsmonitor".to_owned(), Some("evil".to_owned()))]);
         let carried = stage.original();
         assert!(carried.contains("https://h/x") && !carried.contains("evil"), "{carried}");
-        assert_eq!(stage.controls.carry(&files, &[]), Vec::<String>::new(), "it is reported once");
+        stage.carry(&files);
+        assert_eq!(stage.open(), [], "it is reported once");
         // The copy keeps both, and takes what the user changes.
         append(&stage.original, "[alias]\n\tst = status\n");
         stage.prepare();
@@ -356,18 +474,46 @@ mod tests {
     }
 
     #[test]
+    fn a_change_is_carried_over_if_the_original_is_the_same() {
+        let stage = Stage::new();
+        let (files, _) = stage.prepare();
+        append(&files[0].copy, "\thooksPath = .githooks\n");
+        stage.carry(&files);
+        let open = stage.open();
+        append(&stage.original, "[user]\n\tname = A\n");
+        assert!(matches!(stage.controls.carry_over(&open[0]), Err(SystemError::Changed(_))));
+        stage.prepare();
+        append(&files[0].copy, "[alias]\n\tx = !evil\n");
+        stage.carry(&files);
+        let mut open = stage.open();
+        let names: Vec<_> = open[0].settings.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["core.hookspath", "alias.x"]);
+        stage.controls.carry_over(&open.remove(0)).unwrap();
+        let original = stage.original();
+        assert!(
+            original.contains("hookspath = \".githooks\"") && original.contains("name = A"),
+            "{original}"
+        );
+        stage.carry(&files);
+        assert_eq!(stage.open(), [], "nothing is left to decide about");
+        fs::write(files[0].copy.as_std(), original.replace("\tx = \"!evil\"\n", "")).unwrap();
+        stage.carry(&files);
+        assert_eq!(stage.open()[0].settings, [("alias.x".to_owned(), None)]);
+    }
+
+    #[test]
     fn a_removed_or_replaced_copy_changes_nothing() {
         let stage = Stage::new();
         let (files, _) = stage.prepare();
         let copy = files[0].copy.as_std();
         fs::remove_file(copy).unwrap();
-        assert_eq!(stage.controls.carry(&files, &[]), Vec::<String>::new());
+        assert_eq!(stage.carry(&files), Vec::<String>::new());
         std::os::unix::fs::symlink("/etc/passwd", copy).unwrap();
-        assert_eq!(stage.controls.carry(&files, &[]), Vec::<String>::new());
+        assert_eq!(stage.carry(&files), Vec::<String>::new());
         stage.prepare();
         assert_eq!(fs::read_to_string(copy).unwrap(), BASE, "it is made again");
         fs::write(copy, "[core\n").unwrap();
-        assert!(stage.controls.carry(&files, &[])[0].contains("cannot be read"));
+        assert!(stage.carry(&files)[0].contains("cannot be read"));
         assert_eq!(stage.original(), BASE);
     }
 
@@ -378,7 +524,7 @@ mod tests {
         append(&files[0].copy, "[branch \"b\"]\n\tremote = .\n");
         let lock = format!("{}.lock", stage.original);
         fs::write(&lock, "").unwrap();
-        assert_eq!(stage.controls.carry(&files, &[]).len(), 1);
+        assert_eq!(stage.carry(&files).len(), 1);
         assert_eq!(stage.original(), BASE);
         fs::remove_file(&lock).unwrap();
         stage.prepare();
@@ -405,7 +551,7 @@ mod tests {
         // Another session starts with what is there, but for what commands have added.
         let (files, _) = stage.prepare();
         append(&files[0].copy, "[remote \"bad\"]\n\turl = https://h/secret\n");
-        stage.controls.carry(&files, &[]);
+        stage.carry(&files);
         assert!(stage.original().contains("https://h/secret"));
         let other = root.join("other/control");
         let found = stage.controls.remotes(std::slice::from_ref(&root), configs, &other);

@@ -2,14 +2,21 @@
 //! command when the supervisor requests it. In a PID namespace it is the first process, and all
 //! others end with it.
 
-use super::{descriptor, launch_request::LaunchRequest, restrict, supervise};
-use crate::{Network, SandboxLevel};
-use rustix::process::{Signal, WaitOptions};
+use super::{
+    descriptor,
+    launch_request::LaunchRequest,
+    restrict, supervise,
+    words::{GO, STOP},
+};
+use crate::{Network, SandboxLevel, limits::STOP_WAIT};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// Reads the request from standard input, which is a socket to the supervisor, and sends status
 /// lines back over it.
@@ -47,7 +54,11 @@ pub(super) fn run() -> u8 {
         Err(problem) => return failed(&problem),
     };
     match request.processes {
-        true => first_process(&mut command, &request),
+        true => {
+            // Without it the command runs, and is not stopped while guards are put back.
+            std::thread::Builder::new().spawn(|| stop_and_go(supervisor)).ok();
+            first_process(&mut command, &request)
+        }
         false => failed(&cannot_run(&request, &command.exec())),
     }
 }
@@ -111,13 +122,14 @@ fn first_process(command: &mut Command, request: &LaunchRequest) -> u8 {
     // The command runs as the same user and must not be able to read this process's memory.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
     let child = match command.spawn() {
-        Ok(child) => rustix::process::Pid::from_child(&child),
+        Ok(child) => Pid::from_child(&child),
         Err(error) => return failed(&cannot_run(request, &error)),
     };
     loop {
         match rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty())) {
             Ok(Some((pid, status))) if pid == child => {
-                send_status(&format!("left {}", running().join(" ")));
+                let left: Vec<_> = running().map(|other| other.name).collect();
+                send_status(&format!("left {}", left.join(" ")));
                 if let Some(signal) = status.terminating_signal() {
                     send_status(&format!("signal {signal}"));
                     return supervise::FAILED;
@@ -131,20 +143,62 @@ fn first_process(command: &mut Command, request: &LaunchRequest) -> u8 {
     }
 }
 
-/// Returns the names of the processes that still run in this PID namespace, other than this one.
-fn running() -> Vec<String> {
+/// A process in this PID namespace, other than this one, that has not ended.
+struct Other {
+    pid: Pid,
+    name: String,
+    /// The state, as the kernel names it: `T` for a process that is stopped, `D` for one in a call
+    /// that is not interrupted.
+    state: char,
+}
+
+/// Returns the processes that still run.
+fn running() -> impl Iterator<Item = Other> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let is_other = |name: &str| name != "1" && name.bytes().all(|byte| byte.is_ascii_digit());
-    let name = |entry: std::fs::DirEntry| {
-        let pid = entry.file_name().into_string().ok().filter(|name| is_other(name))?;
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    processes.filter_map(|entry| {
+        let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?).filter(|pid| !pid.is_init())?;
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
         let (before, after) = stat.rsplit_once(')')?;
-        // A zombie has ended and waits for this process.
-        let is_running = !after.trim_start().starts_with(['Z', 'X']);
+        let state = after.trim_start().chars().next()?;
         let name = before.split_once('(')?.1;
-        is_running.then(|| name.chars().filter(|c| c.is_ascii_graphic()).collect())
-    };
-    processes.filter_map(name).collect()
+        // A zombie has ended and waits for this process.
+        let name = name.chars().filter(|c| c.is_ascii_graphic()).collect();
+        (!['Z', 'X'].contains(&state)).then_some(Other { pid, name, state })
+    })
+}
+
+/// Stops the processes of the command, and lets them go on, as the supervisor requests it.
+fn stop_and_go(mut supervisor: File) {
+    let mut stopped = HashSet::new();
+    let mut word = [0];
+    while let Ok(1) = supervisor.read(&mut word) {
+        match word[0] {
+            STOP => {
+                stop_all(&mut stopped);
+                send_status("stopped");
+            }
+            GO => stopped.drain().for_each(|pid| kill_process(pid, Signal::CONT).unwrap_or_default()),
+            _ => {}
+        }
+    }
+}
+
+/// Stops every process that is not stopped, also those that appear meanwhile, and adds them to
+/// `stopped`. Gives up on one that the kernel does not stop in time.
+fn stop_all(stopped: &mut HashSet<Pid>) {
+    let began = Instant::now();
+    loop {
+        let mut moving = running().filter(|other| !['T', 't'].contains(&other.state)).peekable();
+        if moving.peek().is_none() || began.elapsed() > STOP_WAIT {
+            return;
+        }
+        for other in moving {
+            if kill_process(other.pid, Signal::STOP).is_ok() {
+                stopped.insert(other.pid);
+            }
+        }
+        std::thread::yield_now();
+    }
 }
 
 fn cannot_run(request: &LaunchRequest, error: &std::io::Error) -> String {

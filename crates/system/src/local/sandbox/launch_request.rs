@@ -18,7 +18,7 @@ use crate::{AbsPath, HomeView, LinkedFile, Sandbox, View};
 use std::io::{self, Write};
 
 /// The first bytes of a request. The number changes with the wire format.
-const MAGIC: &[u8; 8] = b"tiller-6";
+const MAGIC: &[u8; 8] = b"tiller-7";
 
 /// A command and its confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,7 @@ impl LaunchRequest {
             ("hide", &self.sandbox.secret.hidden),
             ("blank", &self.sandbox.secret.blanked),
             ("reserve", &self.sandbox.protected.reserved),
+            ("copy-folder", &self.sandbox.protected.copied),
             ("pin", &self.sandbox.protected.pinned),
             ("socket", &self.sandbox.protected.sockets),
         ];

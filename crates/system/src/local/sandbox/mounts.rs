@@ -16,12 +16,13 @@ use super::{
 use crate::{AbsPath, LinkedFile, Sandbox};
 use rustix::fs::CWD;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
-    mount_bind_recursive, mount_change, move_mount, open_tree,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_bind,
+    mount_bind_recursive, mount_change, move_mount, open_tree, unmount,
 };
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::path::Path;
 
 /// Builds the view.
 pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
@@ -69,6 +70,19 @@ pub(super) fn guard(sandbox: &Sandbox) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Lets the command find a directory that was renamed to `name` at its old path. Other programs find
+/// an empty directory there.
+pub(super) fn place(path: &Path, name: &Path) -> Result<(), String> {
+    std::fs::create_dir(path).map_err(problem(path.display()))?;
+    mount_bind(name, path).map_err(problem(path.display()))
+}
+
+/// Removes what [`place`] has made. If something is in it, it stays.
+pub(super) fn unplace(path: &Path) {
+    unmount(path, UnmountFlags::DETACH).ok();
+    std::fs::remove_dir(path).ok();
 }
 
 fn is_read_only(path: &AbsPath) -> bool {

@@ -10,8 +10,8 @@ use super::{
     launch_request::LaunchRequest,
     mounts, namespaces,
     variables::HiddenVariables,
-    watch::Watch,
-    words::{START, TERM},
+    watch::{REASON, Seen, Watch},
+    words::{GO, START, STOP, TERM},
 };
 use crate::SandboxLevel;
 use crate::limits::DEADLINE_STEP;
@@ -80,7 +80,13 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     let end = relay(&mut control, child, inner, terms, watch.as_mut());
     kill_descendants();
     if let Some(watch) = &mut watch {
-        watch.check_all().lines.iter().for_each(|line| print_error(line));
+        watch.take_placed().iter().for_each(|path| mounts::unplace(path));
+        let appeared = watch.all();
+        let renamed = watch.rename(appeared);
+        renamed.lines.iter().for_each(|line| print_error(line));
+        for (path, name) in renamed.directories {
+            print_error(&format!("{} was renamed to {}: {REASON}", path.display(), name.display()));
+        }
     }
     match end {
         Ok(end) => {
@@ -226,17 +232,19 @@ fn relay(
             left,
         )?;
         if let Some(watch) = watch.as_mut().filter(|_| ready[3]) {
-            let seen = watch.handle_events();
-            seen.lines.iter().for_each(|line| print_error(line));
-            if seen.guards_fell
-                && let Err(problem) = mounts::guard(&request.sandbox)
-            {
-                print_error(&format!("the command was killed: a guard cannot be put back: {problem}"));
-                kill_now(child);
-            }
-            if seen.persists {
-                print_error("the command was killed, because it kept creating such files");
-                kill_now(child);
+            let seen = watch.seen();
+            if seen.guards_fell || !seen.appeared.is_empty() {
+                // Nothing happens between a rename and the mount that follows.
+                let stopped = inner
+                    .as_ref()
+                    .filter(|inner| request.processes && is_ready && stop(inner, &mut status_lines));
+                if let Err(problem) = put_back(request, watch, seen) {
+                    print_error(&format!("the command was killed: {problem}"));
+                    kill_now(child);
+                }
+                if let Some(mut inner) = stopped {
+                    inner.write_all(&[GO]).ok();
+                }
             }
         }
         if ready[1] {
@@ -268,6 +276,45 @@ fn relay(
     let signal = signal.or_else(|| status?.terminating_signal());
     let code = status.and_then(|status| u8::try_from(status.exit_status()?).ok());
     Ok(signal.map_or(End::Code(code.unwrap_or(FAILED)), End::Signal))
+}
+
+/// Stops the processes of the command. Returns whether they were stopped.
+fn stop(mut inner: &UnixStream, status_lines: &mut String) -> bool {
+    const STOPPED: &str = "stopped\n";
+    let known = status_lines.matches(STOPPED).count();
+    if inner.write_all(&[STOP]).is_err() {
+        return false;
+    }
+    while status_lines.matches(STOPPED).count() == known {
+        if !read_status(inner, status_lines) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Renames what has appeared, and puts guards back. A directory that commands may change in a copy
+/// stays where it is for the command.
+fn put_back(request: &LaunchRequest, watch: &mut Watch, seen: Seen) -> Result<(), String> {
+    let renamed = watch.rename(seen.appeared);
+    renamed.lines.iter().for_each(|line| print_error(line));
+    for (path, name) in renamed.directories {
+        let is_copied = request.sandbox.protected.copied.iter().any(|copied| copied.as_std() == path);
+        if request.joins && is_copied {
+            mounts::place(&path, &name)?;
+            watch.place(path);
+        } else {
+            print_error(&format!("{} was renamed to {}: {REASON}", path.display(), name.display()));
+        }
+    }
+    if seen.guards_fell {
+        mounts::guard(&request.sandbox)
+            .map_err(|problem| format!("a guard cannot be put back: {problem}"))?;
+    }
+    match renamed.persists {
+        true => Err("it kept creating files that other programs obey automatically".to_owned()),
+        false => Ok(()),
+    }
 }
 
 /// Waits until a descriptor is readable or closed, or the time is over. Returns which ones are.

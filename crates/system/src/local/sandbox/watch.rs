@@ -1,7 +1,8 @@
 //! Watches for files that must not be created while a confined command runs, because other programs
 //! would obey them. A mount cannot prevent this, because there is nothing to mount over. The
 //! supervisor, which is not confined, is notified by inotify when such a file appears, and renames
-//! it. A command that keeps creating them is killed.
+//! it. An empty directory is left alone until there is something in it. A command that keeps
+//! creating such files is killed.
 
 use crate::limits::FORBIDDEN_RENAMES;
 use crate::{AbsPath, Folded};
@@ -10,31 +11,48 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The reason shown for a renamed file.
-const REASON: &str = "other programs obey such a file automatically";
+pub(super) const REASON: &str = "other programs obey such a file automatically";
+
+/// The events by which something appears in a directory.
+const EVENTS: WatchFlags = WatchFlags::CREATE.union(WatchFlags::MOVED_TO).union(WatchFlags::ONLYDIR);
 
 /// The names that are watched for.
 pub(super) struct Watch {
     inotify: OwnedFd,
     /// The directories by watch descriptor.
     directories: HashMap<i32, PathBuf>,
+    /// The empty directories with watched names, likewise.
+    empty: HashMap<i32, PathBuf>,
     names: Vec<(PathBuf, String)>,
     /// The names of guarded files, whose guard has to be put back when they are replaced.
     guarded: Vec<(PathBuf, String)>,
+    /// The places at which the command finds directories that were renamed, with their identity.
+    placed: HashMap<PathBuf, (u64, u64)>,
     renamed: usize,
 }
 
 /// What has happened in the watched directories.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// A line for each file that was renamed.
-    pub(super) lines: Vec<String>,
-    /// Whether the command keeps creating such files.
-    pub(super) persists: bool,
+    /// The files and directories that have appeared.
+    pub(super) appeared: Vec<PathBuf>,
     /// Whether a guarded file was replaced.
     pub(super) guards_fell: bool,
+}
+
+/// What has become of files that have appeared.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Renamed {
+    /// A line for each file that was renamed.
+    pub(super) lines: Vec<String>,
+    /// The directories that were renamed, each with its new path.
+    pub(super) directories: Vec<(PathBuf, PathBuf)>,
+    /// Whether the command keeps creating such files.
+    pub(super) persists: bool,
 }
 
 impl Watch {
@@ -56,10 +74,17 @@ impl Watch {
         let parents: BTreeSet<_> =
             names.iter().chain(&guarded).map(|(directory, _)| directory.clone()).collect();
         for directory in parents.into_iter().filter(|directory| directory.is_dir()) {
-            let events = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
-            directories.insert(add_watch(&inotify, &directory, events).map_err(watch_error)?, directory);
+            directories.insert(add_watch(&inotify, &directory, EVENTS).map_err(watch_error)?, directory);
         }
-        Ok(Some(Self { inotify, directories, names, guarded, renamed: 0 }))
+        Ok(Some(Self {
+            inotify,
+            directories,
+            names,
+            guarded,
+            empty: HashMap::new(),
+            placed: HashMap::new(),
+            renamed: 0,
+        }))
     }
 
     /// Returns the descriptor that becomes readable when something has appeared.
@@ -67,21 +92,24 @@ impl Watch {
         self.inotify.as_fd()
     }
 
-    /// Renames what has appeared.
-    pub(super) fn handle_events(&mut self) -> Seen {
+    /// Returns what has happened since the last call.
+    pub(super) fn seen(&mut self) -> Seen {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
-        let mut appeared = Vec::new();
+        let (mut appeared, mut inside) = (Vec::new(), Vec::new());
         let mut lost = false;
         while let Ok(event) = reader.next() {
             lost |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
+            inside.extend(self.empty.get(&event.wd()).cloned());
             let name = event.file_name().and_then(|name| name.to_str().ok());
             if let (Some(directory), Some(name)) = (self.directories.get(&event.wd()), name) {
                 appeared.push((directory.clone(), name.to_owned()));
             }
         }
         if lost {
-            return Seen { guards_fell: true, ..self.check_all() };
+            let names = self.names.clone();
+            self.watch_empty(names.iter().map(|(directory, name)| directory.join(name)));
+            return Seen { guards_fell: true, appeared: self.all() };
         }
         let guards_fell = appeared.iter().any(|appeared| self.guarded.contains(appeared));
         // Some file systems treat several spellings as the same name.
@@ -89,34 +117,76 @@ impl Watch {
             let name = Folded::of(name);
             self.names.iter().any(|(known, watched)| known == directory && name.matches(watched))
         };
-        let found: Vec<_> = appeared.into_iter().filter(is_watched).collect();
-        Seen { guards_fell, ..self.rename_forbidden(found) }
+        let appeared = appeared.into_iter().filter(is_watched).map(|(directory, name)| directory.join(name));
+        let appeared: Vec<_> = appeared.collect();
+        self.watch_empty(appeared.iter().cloned());
+        let appeared = appeared.into_iter().chain(inside).filter(|path| self.is_forbidden(path)).collect();
+        Seen { guards_fell, appeared }
     }
 
-    /// Renames all watched names that exist now.
-    pub(super) fn check_all(&mut self) -> Seen {
-        let names = self.names.clone();
-        self.rename_forbidden(names)
+    /// Returns all watched names at which there is something to rename now.
+    pub(super) fn all(&self) -> Vec<PathBuf> {
+        let paths = self.names.iter().map(|(directory, name)| directory.join(name));
+        paths.filter(|path| self.is_forbidden(path)).collect()
     }
 
-    fn rename_forbidden(&mut self, names: Vec<(PathBuf, String)>) -> Seen {
-        let mut lines = Vec::new();
-        let mut done = true;
-        for path in names.into_iter().map(|(directory, name)| directory.join(name)) {
-            if fs::symlink_metadata(&path).is_ok() {
-                self.renamed += 1;
-                let (line, renamed) = rename_forbidden(&path, REASON);
-                lines.push(line);
-                done &= renamed;
+    /// Returns whether there is something at a path that is to be renamed.
+    fn is_forbidden(&self, path: &Path) -> bool {
+        let Ok(found) = fs::symlink_metadata(path) else { return false };
+        self.placed.get(path) != Some(&(found.dev(), found.ino())) && !(found.is_dir() && is_empty(path))
+    }
+
+    /// Renames files and directories that have appeared.
+    pub(super) fn rename(&mut self, appeared: Vec<PathBuf>) -> Renamed {
+        let mut all = Renamed::default();
+        for path in appeared {
+            if !self.is_forbidden(&path) {
+                continue;
+            }
+            self.renamed += 1;
+            let is_directory = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
+            match rename_forbidden(&path, REASON) {
+                Ok((_, Some(name))) if is_directory => all.directories.push((path, name)),
+                Ok((line, _)) => all.lines.push(line),
+                Err(line) => {
+                    all.lines.push(line);
+                    all.persists = true;
+                }
             }
         }
-        Seen { lines, persists: !done || self.renamed >= FORBIDDEN_RENAMES, guards_fell: false }
+        all.persists |= self.renamed >= FORBIDDEN_RENAMES;
+        all
+    }
+
+    /// Watches the empty directories among some paths.
+    fn watch_empty(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        for path in paths.into_iter().filter(|path| path.is_dir() && !path.is_symlink()) {
+            if let Ok(watch) = add_watch(&self.inotify, &path, EVENTS | WatchFlags::DONT_FOLLOW) {
+                self.empty.insert(watch, path);
+            }
+        }
+    }
+
+    /// Notes that the command finds a renamed directory at its old path.
+    pub(super) fn place(&mut self, path: PathBuf) {
+        if let Ok(found) = fs::symlink_metadata(&path) {
+            self.placed.insert(path, (found.dev(), found.ino()));
+        }
+    }
+
+    /// Returns the old paths of renamed directories, and forgets them.
+    pub(super) fn take_placed(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.placed).into_keys().collect()
     }
 }
 
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
+}
+
 /// Renames a file or directory so that no program obeys it, or removes it if all new names are
-/// taken. Returns a line that describes what was done, and whether it succeeded.
-pub(super) fn rename_forbidden(path: &Path, why: &str) -> (String, bool) {
+/// taken. Returns a line that describes what was done, and the new name; fails with a line.
+fn rename_forbidden(path: &Path, why: &str) -> Result<(String, Option<PathBuf>), String> {
     let shown = path.display();
     for number in 0..FORBIDDEN_RENAMES {
         let mut name = path.as_os_str().to_owned();
@@ -126,14 +196,14 @@ pub(super) fn rename_forbidden(path: &Path, why: &str) -> (String, bool) {
         }
         let name = PathBuf::from(name);
         if fs::symlink_metadata(&name).is_err() && fs::rename(path, &name).is_ok() {
-            return (format!("{shown} was renamed to {}: {why}", name.display()), true);
+            return Ok((format!("{shown} was renamed to {}: {why}", name.display()), Some(name)));
         }
     }
     let is_directory = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
     let removed = if is_directory { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {
-        Ok(()) => (format!("{shown} was removed: {why}"), true),
-        Err(error) => (format!("{shown} could not be removed, but should be: {why} ({error})"), false),
+        Ok(()) => Ok((format!("{shown} was removed: {why}"), None)),
+        Err(error) => Err(format!("{shown} could not be removed, but should be: {why} ({error})")),
     }
 }
 
@@ -154,25 +224,42 @@ mod tests {
         let watched = [".npmrc", ".envrc", ".vscode", "none/x"].map(path);
         let mine = path(".npmrc");
         let mut watch = Watch::new(&watched, std::iter::once(&mine)).unwrap().unwrap();
-        assert_eq!(watch.handle_events(), Seen::default());
+        assert_eq!(watch.seen(), Seen::default());
         fs::write(path(".envrc").as_std(), "x").unwrap();
         fs::create_dir(path(".VSCode").as_std()).unwrap();
+        fs::write(path(".VSCode/x").as_std(), "x").unwrap();
         fs::write(path("other").as_std(), "x").unwrap();
-        let seen = watch.handle_events();
-        assert!(seen.lines.len() == 2 && !seen.persists && !seen.guards_fell, "{seen:?}");
-        assert!(
-            path(".envrc.not-trusted").as_std().exists() && path(".VSCode.not-trusted").as_std().exists()
-        );
+        let seen = watch.seen();
+        assert!(seen.appeared.len() == 2 && !seen.guards_fell, "{seen:?}");
+        let renamed = watch.rename(seen.appeared);
+        assert!(renamed.lines.len() == 1 && !renamed.persists, "{renamed:?}");
+        let expected = [".VSCode", ".VSCode.not-trusted"].map(|name| path(name).as_std().to_owned());
+        assert_eq!(renamed.directories, [(expected[0].clone(), expected[1].clone())]);
+        assert!(path(".envrc.not-trusted").as_std().exists() && expected[1].exists());
         assert!(path(".npmrc").as_std().exists() && path("other").as_std().exists());
         fs::rename(path("other").as_std(), mine.as_std()).unwrap();
-        assert_eq!(watch.handle_events(), Seen { guards_fell: true, ..Seen::default() });
+        assert_eq!(watch.seen(), Seen { guards_fell: true, appeared: Vec::new() });
         let mut persists = false;
         for _ in 0..FORBIDDEN_RENAMES {
             fs::write(path(".envrc").as_std(), "x").unwrap();
-            persists |= watch.handle_events().persists;
+            let appeared = watch.seen().appeared;
+            persists |= watch.rename(appeared).persists;
         }
         assert!(persists && !path(".envrc").as_std().exists());
-        assert_eq!(watch.check_all().lines, Vec::<String>::new());
+        assert_eq!(watch.all(), Vec::<PathBuf>::new());
+        // An empty directory becomes one of those files with what is put into it.
+        fs::create_dir(path(".vscode").as_std()).unwrap();
+        assert_eq!(watch.seen(), Seen::default());
+        fs::write(path(".vscode/x").as_std(), "x").unwrap();
+        let vscode = path(".vscode").as_std().to_owned();
+        assert_eq!(watch.seen().appeared, [vscode.clone()]);
+        watch.place(vscode.clone());
+        assert_eq!(watch.all(), Vec::<PathBuf>::new());
+        fs::rename(&vscode, path("away").as_std()).unwrap();
+        fs::create_dir(&vscode).unwrap();
+        fs::write(vscode.join("x"), "x").unwrap();
+        assert_eq!(watch.all(), [vscode.clone()]);
+        assert_eq!(watch.take_placed(), [vscode]);
         assert!(Watch::new(&[path(".npmrc")], std::iter::empty()).unwrap().is_none());
     }
 }

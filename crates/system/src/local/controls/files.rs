@@ -1,0 +1,160 @@
+//! The single files that editors and agents obey by themselves, such as `.envrc`. A mount over such a
+//! file would keep git from replacing it: a checkout would leave the old one, and the next commit
+//! would take the branch's change back. Therefore commands that the session waits for change the
+//! file itself, and it is compared when they have ended. A version that a reference of the
+//! repository had before the session's first command stays. Any other is renamed, the old one is
+//! put back, and the user decides.
+
+use super::Findings;
+use super::folders::{Content, Tree, content};
+use crate::local::entry::EntryHandle;
+use crate::local::new_repositories::{ASIDE, Aside, set_aside};
+use crate::{AbsPath, ControlChange, ControlPlace, SystemError};
+use std::collections::HashMap;
+use std::fs;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The files that commands change in place.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    /// The versions of a file in the repository, by it and the directory for a session's copies.
+    versions: HashMap<(AbsPath, AbsPath), Vec<Tree>>,
+    /// The contents to compare with, while commands run.
+    bases: HashMap<AbsPath, Weak<Base>>,
+}
+
+/// A file, with the content that it has if no command has changed it.
+#[derive(Debug)]
+pub(in crate::local) struct Base {
+    path: AbsPath,
+    versions: Vec<Tree>,
+    content: Mutex<Option<Content>>,
+}
+
+impl Files {
+    /// Notes the versions of files, for a session that has its copies in `directory`.
+    pub(super) fn learn(
+        &mut self,
+        directory: &AbsPath,
+        files: impl IntoIterator<Item = (AbsPath, Vec<Tree>)>,
+    ) {
+        let files = files.into_iter().map(|(path, versions)| ((path, directory.clone()), versions));
+        self.versions.extend(files);
+    }
+
+    /// Returns the content of files before a command, and the files that cannot be compared: those
+    /// that are no small regular files with one name. Commands that run at the same time have the
+    /// same.
+    pub(super) fn bases(&mut self, paths: &[AbsPath], directory: &AbsPath) -> (Vec<Arc<Base>>, Vec<AbsPath>) {
+        let (mut bases, mut others) = (Vec::new(), Vec::new());
+        self.bases.retain(|_, base| base.strong_count() > 0);
+        for path in paths {
+            if let Some(known) = self.bases.get(path).and_then(Weak::upgrade) {
+                bases.push(known);
+                continue;
+            }
+            let content = content(path);
+            if content.is_none() && fs::symlink_metadata(path.as_std()).is_ok() {
+                others.push(path.clone());
+                continue;
+            }
+            let versions = self.versions.get(&(path.clone(), directory.clone())).cloned().unwrap_or_default();
+            let base = Arc::new(Base { path: path.clone(), versions, content: Mutex::new(content) });
+            self.bases.insert(path.clone(), Arc::downgrade(&base));
+            bases.push(base);
+        }
+        (bases, others)
+    }
+
+    /// Makes a change, if the file still is what it was.
+    pub(super) fn carry_over(
+        &mut self,
+        aside: &Option<AbsPath>,
+        change: &ControlChange,
+    ) -> Result<(), SystemError> {
+        let path = &change.path;
+        if content(path).map(|content| content.bytes) != change.before {
+            return Err(SystemError::Changed(path.clone()));
+        }
+        let after = Content::after(change);
+        match &after {
+            Some(after) => after.write_to(path)?,
+            None => {
+                let removed = EntryHandle::open(path, false)?.remove();
+                removed.map_err(|error| SystemError::from_io("remove", path, error.into()))?;
+            }
+        }
+        if let Some(aside) = aside.as_ref().filter(|aside| content(aside) == after) {
+            remove_aside(aside);
+        }
+        if let Some(base) = self.bases.get(path).and_then(Weak::upgrade) {
+            *base.content.lock().unwrap_or_else(PoisonError::into_inner) = after;
+        }
+        Ok(())
+    }
+}
+
+/// Removes a renamed file, and the directories that are empty then up to the one that was renamed.
+fn remove_aside(file: &AbsPath) {
+    EntryHandle::open(file, false).map(|entry| entry.remove()).ok();
+    let mut at = file.clone();
+    while !at.file_name().is_none_or(|name| name.contains(ASIDE))
+        && let Some(directory) = at.parent()
+        && fs::remove_dir(directory.as_std()).is_ok()
+    {
+        at = directory;
+    }
+}
+
+impl Base {
+    /// Compares the file with what it was. Returns a line if that cannot be put back.
+    pub(super) fn compare(&self, directory: &AbsPath, findings: &mut Findings) -> Vec<String> {
+        let path = &self.path;
+        let mut before = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_there = fs::symlink_metadata(path.as_std()).is_ok();
+        let now = content(path);
+        if now == *before && now.is_some() == is_there {
+            return Vec::new();
+        }
+        let has = |content: &Option<Content>| {
+            let id = content.as_ref().map(Content::id);
+            self.versions.iter().any(|tree| tree.get("").map(|version| version.id.as_str()) == id.as_deref())
+        };
+        // What no reference has would be lost.
+        if now.is_some() == is_there && has(&now) && (before.is_none() || has(&before)) {
+            *before = now;
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        let aside = match set_aside(path) {
+            Ok(Aside::Renamed(aside)) => Some(aside),
+            Ok(Aside::Removed | Aside::Gone) => None,
+            Err(error) => {
+                return vec![format!("a command changed {path}, which could not be renamed: {error}")];
+            }
+        };
+        if let Some(before) = before.as_ref()
+            && let Err(error) = before.write_to(path)
+        {
+            lines.push(format!("{path} could not be put back: {error}"));
+        }
+        let is_plain = now.is_some() == is_there;
+        match is_plain {
+            true => findings.add(
+                directory,
+                ControlChange {
+                    path: path.clone(),
+                    settings: Vec::new(),
+                    before: before.as_ref().map(|content| content.bytes.clone()),
+                    executable: now.as_ref().is_some_and(|content| content.executable),
+                    after: now.map(|content| content.bytes),
+                    place: ControlPlace::Aside(aside),
+                },
+            ),
+            false => lines.extend(aside.map(|aside| {
+                format!("{path} was renamed to {aside}: other programs obey such a file automatically")
+            })),
+        }
+        lines
+    }
+}
