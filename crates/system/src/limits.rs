@@ -69,6 +69,9 @@ pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
 /// Maximum time that opening a room takes.
 #[cfg(target_os = "linux")]
 pub(crate) const ROOM_WAIT: Duration = Duration::from_secs(20);
+/// How long changes of a project's files are gathered before new git directories are looked for.
+pub(crate) const CHANGES_GATHERED: Duration = Duration::from_millis(250);
+
 /// How long the processes of a command are waited for while a guard is put back. A process in a
 /// system call stops when it returns.
 #[cfg(target_os = "linux")]

@@ -5,11 +5,12 @@
 //! resolved path contains no links). From then on the directory cannot be exchanged.
 
 use super::index::{self, TooMany};
+use crate::path::text_of;
 use crate::{AbsPath, FileKind, Pins, SystemError};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, unlinkat};
 use rustix::io::Errno;
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -29,7 +30,7 @@ pub(super) struct Pinned {
 #[derive(Debug)]
 pub(super) struct EntryHandle {
     pub(super) directory: OwnedFd,
-    pub(super) name: String,
+    pub(super) name: OsString,
     pub(super) path: AbsPath,
 }
 
@@ -100,12 +101,7 @@ pub(super) fn target(path: &AbsPath, pinned: Option<&Pinned>) -> Result<AbsPath,
 /// Resolves every link in a path; see [`crate::System::resolve`].
 pub(super) fn resolve(path: &AbsPath) -> Result<AbsPath, SystemError> {
     crate::resolve::resolve(path, |candidate| match fs::read_link(candidate.as_std()) {
-        Ok(target) => match target.to_str() {
-            Some(target) => Ok(Some(target.to_owned())),
-            None => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "a link points to a path that is not UTF-8"))
-            }
-        },
+        Ok(target) => Ok(Some(text_of(target.as_os_str()))),
         Err(error) => match error.kind() {
             // Not a link; missing; below something that is not a directory.
             io::ErrorKind::InvalidInput | io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
@@ -121,7 +117,7 @@ pub(super) fn directory(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Owned
     let opened = match &target {
         Some(target) => open_directory(target)
             .and_then(|handle| rustix::fs::openat(handle, ".", DIRECTORY_FLAGS, Mode::empty())),
-        None => rustix::fs::openat(CWD, path.as_str(), DIRECTORY_FLAGS, Mode::empty()),
+        None => rustix::fs::openat(CWD, path.as_std(), DIRECTORY_FLAGS, Mode::empty()),
     };
     opened.map_err(|error| match (error, &target) {
         (Errno::LOOP, Some(_)) => SystemError::Moved(path.clone()),
@@ -202,7 +198,7 @@ impl EntryHandle {
 
     /// Removes a file, a link (not its target), or a directory with its contents.
     pub(super) fn remove(&self) -> rustix::io::Result<()> {
-        remove(&self.directory, self.name.as_ref())
+        remove(&self.directory, &self.name)
     }
 
     /// Opens the directory of a path without following links; `make` creates missing directories.
@@ -211,7 +207,7 @@ impl EntryHandle {
             Errno::LOOP => SystemError::Moved(path.clone()),
             other => SystemError::from_io("open", path, other.into()),
         };
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        let (Some(parent), Some(name)) = (path.parent(), path.as_std().file_name()) else {
             return Err(SystemError::IsDirectory(path.clone()));
         };
         let directory = match open_directory(&parent) {
@@ -290,7 +286,7 @@ const DIRECTORY_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
     let flags = DIRECTORY_FLAGS | OFlags::PATH;
-    match rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+    match rustix::fs::openat2(CWD, path.as_std(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         // The kernel is too old for `openat2`, or a container forbids it.
         Err(Errno::NOSYS | Errno::PERM) => open_by_component(path, false),
         opened => opened,
@@ -310,7 +306,7 @@ fn open_by_component(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> 
     #[cfg(not(target_os = "linux"))]
     let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW;
     let mut directory = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
-    for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
+    for name in path.as_std().iter().skip(1) {
         directory = match rustix::fs::openat(&directory, name, flags, Mode::empty()) {
             Err(Errno::NOENT) if make => {
                 match rustix::fs::mkdirat(&directory, name, Mode::from_raw_mode(0o777)) {

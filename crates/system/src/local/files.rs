@@ -4,7 +4,11 @@ use super::entry::{self, EntryHandle, Pinned, kind, kind_of};
 use crate::{AbsPath, Entry, FileId, Metadata, SystemError};
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
-use std::os::{fd::AsFd, unix::fs::MetadataExt as _};
+use std::ffi::OsStr;
+use std::os::{
+    fd::AsFd,
+    unix::{ffi::OsStrExt, fs::MetadataExt as _},
+};
 use std::time::UNIX_EPOCH;
 use std::{fs, io};
 
@@ -37,7 +41,7 @@ pub(super) fn cached_directory(path: &AbsPath) -> Option<Metadata> {
     use std::time::Duration;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory =
-        rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::CACHED).ok()?;
+        rustix::fs::openat2(CWD, path.as_std(), flags, Mode::empty(), ResolveFlags::CACHED).ok()?;
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
     let found = rustix::fs::statx(&directory, "", flags, wanted).ok()?;
@@ -60,19 +64,14 @@ pub(super) fn cached_directory(_path: &AbsPath) -> Option<Metadata> {
     None
 }
 
-/// Lists a directory, sorted by name. Names that are not UTF-8 are skipped, because [`AbsPath`]
-/// cannot represent them.
+/// Lists a directory, sorted by name.
 pub(super) fn read_dir(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<Entry>, SystemError> {
     let fail = |source: Errno| SystemError::from_io("list", path, source.into());
     let directory = entry::directory(path, pinned)?;
     let mut entries = Vec::new();
     for entry in rustix::fs::Dir::read_from(&directory).map_err(fail)? {
         let entry = entry.map_err(fail)?;
-        let Ok(name) = entry.file_name().to_str() else {
-            let name = entry.file_name().to_string_lossy();
-            tracing::debug!(directory = %path, %name, "skipped a name that is not UTF-8");
-            continue;
-        };
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name == "." || name == ".." {
             continue;
         }
@@ -81,7 +80,7 @@ pub(super) fn read_dir(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<En
                 .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
             known => known,
         };
-        entries.push(Entry { path: path.join(name), kind: kind_of(kind) });
+        entries.push(Entry { path: path.join_os(name), kind: kind_of(kind) });
     }
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(entries)
@@ -119,9 +118,9 @@ pub(super) fn rename(from: &AbsPath, to: &AbsPath, pinned: Option<&Pinned>) -> R
 /// target is looked up first.
 pub(super) fn rename_to_free_name(
     from_directory: impl AsFd,
-    from: &str,
+    from: &OsStr,
     to_directory: impl AsFd,
-    to: &str,
+    to: &OsStr,
 ) -> io::Result<()> {
     use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, statat};
     let (from_directory, to_directory) = (from_directory.as_fd(), to_directory.as_fd());

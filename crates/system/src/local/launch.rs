@@ -25,6 +25,7 @@ use rustix::fs::OFlags;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -426,11 +427,21 @@ impl Aftermath {
     pub(super) fn run(&self) -> Vec<String> {
         let carry = |copies| self.controls.carry(copies, &self.changeable);
         let mut lines = self.copies.as_ref().map(carry).unwrap_or_default();
-        match self.before.index.git_directories() {
-            Ok(now) => lines.extend(disable_new(&now, &self.before.git)),
-            Err(TooMany) => lines.push("there are too many files to look for new repositories".to_owned()),
-        }
+        lines.extend(self.disable());
         lines
+    }
+
+    /// Disables what the command has left so far that git would execute. Returns a line for each.
+    pub(super) fn disable(&self) -> Vec<String> {
+        match self.before.index.git_directories() {
+            Ok(now) => disable_new(&now, &self.before.git),
+            Err(TooMany) => vec!["there are too many files to look for new repositories".to_owned()],
+        }
+    }
+
+    /// Returns a descriptor that becomes readable when the project's files change.
+    pub(super) fn changes(&self) -> Option<OwnedFd> {
+        self.before.index.changes()
     }
 }
 

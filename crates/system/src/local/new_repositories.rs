@@ -31,8 +31,8 @@ pub(super) fn disable_new(now: &GitDirectories, before: &GitDirectories) -> Vec<
         let hooks = directory.join("hooks");
         for entry in std::fs::read_dir(hooks.as_std()).into_iter().flatten().flatten() {
             // Git executes only hooks without an extension.
-            let hook = entry.file_name().into_string().map(|name| hooks.join(name));
-            if let Some(hook) = hook.ok().filter(|hook| hook.as_std().extension().is_none()) {
+            let hook = hooks.join_os(&entry.file_name());
+            if hook.as_std().extension().is_none() {
                 lines.extend(disable(&hook, "git would run it"));
             }
         }
@@ -89,11 +89,12 @@ pub(super) fn set_aside(path: &AbsPath) -> Result<Aside, String> {
     };
     for number in 0..NAMES {
         let suffix = if number == 0 { String::new() } else { format!("-{number}") };
-        let name = format!("{}{ASIDE}{suffix}", entry.name);
+        let mut name = entry.name.clone();
+        name.push(format!("{ASIDE}{suffix}"));
         match rename_to_free_name(&entry.directory, &entry.name, &entry.directory, &name) {
             Ok(()) => {
                 let directory = path.parent().unwrap_or_else(|| path.clone());
-                return Ok(Aside::Renamed(directory.join(&name)));
+                return Ok(Aside::Renamed(directory.join_os(&name)));
             }
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Aside::Gone),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}

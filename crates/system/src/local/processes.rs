@@ -4,13 +4,14 @@ use super::{
     blocking::blocking, group::Group, launch::Aftermath, options::LocalOptions, sandbox::Joined, start,
     watchdog::Watchdog,
 };
-use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
+use crate::limits::{CHANGES_GATHERED, EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
 use crate::{AbsPath, Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId};
 use async_trait::async_trait;
 use rustix::process::Signal;
 use std::io::{self, PipeReader};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::{Notify, oneshot};
@@ -116,6 +117,9 @@ async fn pump(
     stream: Arc<Stream>,
     aftermath: Option<Aftermath>,
 ) {
+    let aftermath = aftermath.map(Arc::new);
+    let watching = watch(aftermath.clone(), &stream);
+    tokio::pin!(watching);
     let mut decoder = Decoder::default();
     let mut buffer = vec![0; OUTPUT_CHUNK_BYTES];
     let mut open = true;
@@ -123,6 +127,7 @@ async fn pump(
         tokio::select! {
             read = output.read(&mut buffer), if open => open = stream.accept(read, &buffer, &mut decoder),
             status = &mut end => break status.unwrap_or_default(),
+            () = &mut watching => {}
         }
     };
     let rest = async {
@@ -136,11 +141,28 @@ async fn pump(
     }
     let mut rest = decoder.finish().to_owned();
     if let Some(aftermath) = aftermath {
-        for line in blocking(move || aftermath.run()).await {
-            rest.push_str(&format!("sandbox: {line}\n"));
-        }
+        rest.push_str(&said(blocking(move || aftermath.run()).await));
     }
     stream.close(&rest, status);
+}
+
+/// Disables what a command leaves that git would execute, as soon as it is there. Never returns.
+#[expect(deprecated, reason = "its successor is `unsafe` for types that do not own their descriptor")]
+async fn watch(aftermath: Option<Arc<Aftermath>>, stream: &Stream) {
+    let changes = aftermath.as_ref().and_then(|aftermath| AsyncFd::new(aftermath.changes()?).ok());
+    while let (Some(aftermath), Some(changes)) = (aftermath.clone(), &changes) {
+        let Ok(mut ready) = changes.readable().await else { break };
+        // There may be more changes in a moment.
+        tokio::time::sleep(CHANGES_GATHERED).await;
+        ready.clear_ready();
+        stream.push(&said(blocking(move || aftermath.disable()).await));
+    }
+    std::future::pending().await
+}
+
+/// Returns lines of the sandbox as they appear in the output.
+fn said(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| format!("sandbox: {line}\n")).collect()
 }
 
 /// The state shared by the pump task and the process.
@@ -181,6 +203,13 @@ impl Stream {
                 tracing::debug!(%error, "the output of a process could not be read");
                 false
             }
+        }
+    }
+
+    fn push(&self, text: &str) {
+        if !text.is_empty() {
+            self.lock().ring.push(text);
+            self.changed.notify_one();
         }
     }
 

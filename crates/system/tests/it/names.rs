@@ -12,7 +12,7 @@ fn directory() -> (TempDir, AbsPath) {
 }
 
 #[tokio::test]
-async fn unusual_names_work_and_invalid_utf8_names_are_omitted() {
+async fn unusual_names_work_also_if_they_are_not_utf8() {
     let (keep, root) = directory();
     let system = LocalSystem::new();
     let longest = "n".repeat(255);
@@ -21,16 +21,24 @@ async fn unusual_names_work_and_invalid_utf8_names_are_omitted() {
     for name in names {
         system.replace_text(&root.join(name), None, name).await.unwrap();
     }
-    std::fs::write(keep.path().join(OsStr::from_bytes(b"\xff\xfe")), "x").unwrap();
+    let bytes = keep.path().canonicalize().unwrap().join(OsStr::from_bytes(b"\xff\xfe"));
+    std::fs::write(&bytes, "x").unwrap();
+    let odd = AbsPath::from_os(&bytes).unwrap();
+    assert_eq!(system.read_text(&odd, None).await.unwrap(), "x");
+    system.replace_text(&odd, Some("x"), "y").await.unwrap();
+    assert_eq!(std::fs::read_to_string(&bytes).unwrap(), "y");
     let listed = system.read_dir(&root).await.unwrap();
     let mut listed: Vec<_> = listed.iter().map(|entry| entry.path.clone()).collect();
-    let mut expected: Vec<_> = names.iter().map(|name| root.join(name)).collect();
+    let mut expected: Vec<_> = names.iter().map(|name| root.join(name)).chain([odd.clone()]).collect();
     listed.sort();
     expected.sort();
     assert_eq!(listed, expected);
     for name in names {
         assert_eq!(system.read_text(&root.join(name), None).await.unwrap(), name);
     }
+    system.rename(&odd, &root.join("even")).await.unwrap();
+    system.remove(&root.join("even")).await.unwrap();
+    assert!(matches!(system.read(&odd).await, Err(SystemError::NotFound(_))));
 }
 
 #[tokio::test]

@@ -247,6 +247,17 @@ async fn a_program_for_git_stays_in_the_room() {
 }
 
 #[tokio::test]
+async fn a_new_repository_is_disabled_while_its_command_runs() {
+    let Some((stage, _own)) = repository().await else { return };
+    if !holds(&stage).await {
+        return;
+    }
+    let line = "git init -q new && git -C new config core.fsmonitor ./evil && until [ -e new/.git/config.not-trusted ]; do sleep 0.05; done";
+    let (output, status) = stage.run(line).await.unwrap();
+    assert!(status.success() && output.contains("was renamed to"), "{output}");
+}
+
+#[tokio::test]
 async fn a_guard_is_put_back_when_the_user_runs_git() {
     let Some((stage, _own)) = repository().await else { return };
     if !holds(&stage).await {

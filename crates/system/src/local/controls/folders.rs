@@ -4,6 +4,7 @@
 //! command. The user decides about any other, which is in the copy until then.
 
 use super::{EntryHandle, Findings, NEW, name, write};
+use crate::path::text_of;
 use crate::limits::{COPIED_FOLDER_BYTES, COPIED_FOLDER_FILES};
 use crate::{AbsPath, ControlChange, ControlPlace, FileStamp, LinkedFile, SystemError};
 use rustix::fs::{AtFlags, OFlags};
@@ -265,7 +266,7 @@ fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
         }
         for entry in fs::read_dir(at.as_std()).ok()? {
             let entry = entry.ok()?;
-            let name = entry.file_name().into_string().ok()?;
+            let name = text_of(&entry.file_name());
             let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
             let metadata = fs::symlink_metadata(top.join(&path).as_std()).ok()?;
             if metadata.is_dir() {

@@ -376,7 +376,8 @@ fn write(path: &AbsPath, content: &[u8], suffix: &str, mode: Option<u32>) -> Res
     let fail = |error: rustix::io::Errno| SystemError::from_io("write", path, error.into());
     let known = || entry.regular("write").ok().flatten().map_or(0o600, |found| found.permissions & 0o777);
     let mode = mode.unwrap_or_else(known);
-    let new = format!("{}{suffix}", entry.name);
+    let mut new = entry.name.clone();
+    new.push(suffix);
     if suffix != LOCK {
         rustix::fs::unlinkat(&entry.directory, &new, rustix::fs::AtFlags::empty()).ok();
     }

@@ -1,7 +1,11 @@
 //! The contents of one directory.
 
+use crate::path::text_of;
 use crate::{AbsPath, Folded, Sandbox};
-use std::os::unix::fs::FileTypeExt;
+use std::fs::Permissions;
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 
 /// How deep the directories of submodules are searched for; their names may contain slashes.
 const MODULE_DEPTH: u8 = 6;
@@ -46,10 +50,13 @@ pub(super) struct Listing {
     pub(super) links: Vec<String>,
     /// The number of other files.
     files: usize,
+    /// Whether the mode of the directory keeps it from being listed.
+    pub(super) is_closed: bool,
 }
 
 impl Listing {
-    /// Reads a directory. One that cannot be listed is empty.
+    /// Reads a directory. One that cannot be listed is empty. What a mode hides is found too: a
+    /// program that knows the names in a directory needs no permission to list it.
     pub(super) fn read(sandbox: &Sandbox, path: &AbsPath, came_as: Kind, changed: (i64, i64)) -> Self {
         let mut listing = Self {
             changed,
@@ -61,12 +68,20 @@ impl Listing {
             sockets: Vec::new(),
             links: Vec::new(),
             files: 0,
+            is_closed: false,
+        };
+        let entries = match std::fs::read_dir(path.as_std()) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                listing.is_closed = true;
+                while_open(path, || std::fs::read_dir(path.as_std()))
+            }
+            read => read,
         };
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(path.as_std()).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
-            names.push((name.to_owned(), kind));
+        for entry in entries.into_iter().flatten().flatten() {
+            if let Ok(kind) = entry.file_type() {
+                names.push((text_of(&entry.file_name()), kind));
+            }
         }
         listing.kind = listing.kind_of(path, &names);
         let is_git = listing.kind == Kind::Git;
@@ -147,6 +162,19 @@ impl Listing {
     pub(super) fn entries(&self) -> usize {
         self.directories.len() + self.files + self.secrets.len()
     }
+}
+
+/// Does something while the user can list a directory, whose mode is restored.
+fn while_open<T>(directory: &AbsPath, list: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let handle = super::super::entry::open_directory(directory)?;
+    // A descriptor for a path only has no mode to change, and its name in `/proc` does.
+    let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    let mode = std::fs::metadata(&name)?.permissions().mode() & 0o7777;
+    let change = |mode| std::fs::set_permissions(&name, Permissions::from_mode(mode));
+    change(mode | 0o500)?;
+    let listed = list();
+    change(mode)?;
+    listed
 }
 
 /// Returns whether some file system treats a name as `.git`.

@@ -15,6 +15,7 @@ use crate::limits::{INDEX_ENTRIES, INDEX_SETTLED, INDEXES};
 use crate::{AbsPath, Sandbox};
 use listing::{Kind, Listing};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -80,6 +81,8 @@ struct Tree {
     directories: HashMap<AbsPath, Listing>,
     /// The directories with something in them that is found.
     marked: BTreeSet<AbsPath>,
+    /// The directories whose mode keeps them from being watched.
+    closed: BTreeSet<AbsPath>,
     entries: usize,
     watcher: Option<Watcher>,
     /// Whether there are too many directories to watch.
@@ -99,6 +102,13 @@ impl Index {
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
         tree.refresh(&self.scope, limit)?;
         Ok(tree.found(&self.scope))
+    }
+
+    /// Returns a descriptor that becomes readable when something changes; `None` if the directories
+    /// are not watched.
+    pub(super) fn changes(&self) -> Option<OwnedFd> {
+        let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        tree.watcher.as_ref()?.descriptor()
     }
 
     /// Returns the git directories that exist now.
@@ -124,7 +134,10 @@ impl Tree {
     /// Reads what has changed.
     fn refresh(&mut self, sandbox: &Sandbox, limit: usize) -> Result<(), TooMany> {
         let refreshed = match self.watcher.as_mut().and_then(Watcher::changed) {
-            Some(changed) => changed.into_iter().try_for_each(|path| self.read(sandbox, path, limit)),
+            Some(changed) => {
+                let all: BTreeSet<_> = changed.into_iter().chain(self.closed.iter().cloned()).collect();
+                all.into_iter().try_for_each(|path| self.read(sandbox, path, limit))
+            }
             // Not watched, or not any more.
             None => self.read_all(sandbox, limit),
         };
@@ -212,6 +225,9 @@ impl Tree {
         if listing.is_marked() {
             self.marked.insert(path.clone());
         }
+        if listing.is_closed {
+            self.closed.insert(path.clone());
+        }
         let below = listing.below(path).collect();
         self.directories.insert(path.clone(), listing);
         Ok(below)
@@ -221,6 +237,7 @@ impl Tree {
         let listing = self.directories.remove(path)?;
         self.entries -= listing.entries();
         self.marked.remove(path);
+        self.closed.remove(path);
         Some(listing)
     }
 
@@ -271,7 +288,7 @@ impl Tree {
         for directory in self.directories.keys() {
             let entries = std::fs::read_dir(directory.as_std()).into_iter().flatten().flatten();
             let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-            let paths = files.filter_map(|entry| Some(directory.join(entry.file_name().to_str()?)));
+            let paths = files.map(|entry| directory.join_os(&entry.file_name()));
             let is_link = |path: &AbsPath| shared(path).is_some_and(|id| ids.contains(&id));
             found.secrets.extend(paths.filter(|path| !known.contains(path) && is_link(path)));
         }

@@ -71,6 +71,11 @@ impl Watcher {
         }
     }
 
+    /// Returns a descriptor that becomes readable when something has changed.
+    pub(super) fn descriptor(&self) -> Option<std::os::fd::OwnedFd> {
+        self.inotify.try_clone().ok()
+    }
+
     /// Returns whether a path is watched.
     pub(super) fn watches(&self, path: &AbsPath) -> bool {
         self.numbers.contains_key(path)
@@ -145,6 +150,10 @@ impl Watcher {
     }
 
     pub(super) fn add(&mut self, _: &AbsPath) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn descriptor(&self) -> Option<std::os::fd::OwnedFd> {
         match *self {}
     }
 

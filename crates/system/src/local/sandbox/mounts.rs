@@ -40,7 +40,7 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
     for path in &sandbox.secret.blanked {
         // An error if the file has been moved since it was found: the uncovered file could be read.
         mount_bind(devices::UNREADABLE, path.as_std()).map_err(problem(path))?;
-        read_only(path.as_str()).map_err(problem(path))?;
+        read_only(path.as_std()).map_err(problem(path))?;
     }
     cover_sockets(&sandbox.protected.sockets)?;
     for path in &sandbox.secret.hidden {
@@ -54,7 +54,7 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
 pub(super) fn guard(sandbox: &Sandbox) -> Result<(), String> {
     for path in sandbox.protected.guarded.iter().filter(|path| exists(path) && !is_read_only(path)) {
         mount_bind(path.as_std(), path.as_std()).map_err(problem(path))?;
-        read_only(path.as_str()).map_err(problem(path))?;
+        read_only(path.as_std()).map_err(problem(path))?;
     }
     for folder in &sandbox.protected.folders {
         let id =

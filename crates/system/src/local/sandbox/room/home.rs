@@ -33,7 +33,7 @@ pub(super) fn share(root: &Root, home: &HomeView) -> Result<(), String> {
                 match entry.share {
                     HomeShare::Cache => {
                         let own = open(&changes.join("upper"))?;
-                        root.bind(&own, &root.directory(place.as_str())?, &place)?;
+                        root.bind(&own, &root.directory(place.as_std())?, &place)?;
                     }
                     _ => read_only_at(root, &place, &real)?,
                 }
@@ -45,7 +45,7 @@ pub(super) fn share(root: &Root, home: &HomeView) -> Result<(), String> {
 
 fn open(path: &AbsPath) -> Result<OwnedFd, String> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, path.as_str(), flags, Mode::empty()).map_err(problem(path))
+    rustix::fs::openat(CWD, path.as_std(), flags, Mode::empty()).map_err(problem(path))
 }
 
 fn read_only_at(root: &Root, place: &AbsPath, real: &AbsPath) -> Result<(), String> {
@@ -61,7 +61,7 @@ fn overlay(root: &Root, place: &AbsPath, real: &AbsPath, changes: &AbsPath) -> R
     let is_plain = [real, &upper].iter().all(|path| !path.as_str().contains([',', ':', '\\']));
     let data = format!("lowerdir={real},upperdir={upper},workdir={work},userxattr");
     let (Ok(data), true) = (CString::new(data), is_plain) else { return Ok(false) };
-    let target = root.directory(place.as_str())?;
+    let target = root.directory(place.as_std())?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     Ok(mount("overlay", name_of(&target), "overlay", flags, data.as_c_str()).is_ok())
 }
@@ -70,7 +70,7 @@ fn overlay(root: &Root, place: &AbsPath, real: &AbsPath, changes: &AbsPath) -> R
 fn copy(root: &Root, home: &HomeView, entry: &HomeEntry, real: &AbsPath) -> Result<(), String> {
     let Some((text, changed)) = read(real) else { return Ok(()) };
     let place = home.at.join(&entry.path);
-    let target = root.file(place.as_str())?;
+    let target = root.file(place.as_std())?;
     let name = name_of(&target);
     let found = fs::metadata(&name).map_err(problem(&place))?;
     if found.len() > 0 && found.modified().is_ok_and(|copied| copied > changed) {

@@ -49,17 +49,17 @@ pub(super) fn build(view: &View, network: Network) -> Result<(), String> {
     mount_bind_recursive("/proc", name_of(&proc)).map_err(problem("/proc"))?;
     devices::mount_below(BUILD, devices)?;
     if let Some((path, temp)) = &sources.temp {
-        for place in [TEMP_PLACE, path.as_str()] {
-            root.bind(temp, &root.directory(place)?, place)?;
+        for place in [TEMP_PLACE.as_ref(), path.as_std()] {
+            root.bind(temp, &root.directory(place)?, place.display())?;
         }
     } else {
         root.directory(TEMP_PLACE)?;
     }
     if let Some((path, copies)) = &sources.copies {
-        root.bind(copies, &root.directory(path.as_str())?, path)?;
+        root.bind(copies, &root.directory(path.as_std())?, path)?;
     }
     if let Some((home, files)) = &sources.home {
-        root.bind(files, &root.directory(home.at.as_str())?, &home.at)?;
+        root.bind(files, &root.directory(home.at.as_std())?, &home.at)?;
         home::share(&root, home)?;
     }
     for (path, source, writable) in &sources.named {
@@ -91,7 +91,7 @@ struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     fn open(view: &'a View) -> Result<Self, String> {
-        let own = |path: &AbsPath| open_directory(path.as_str()).map_err(problem(path));
+        let own = |path: &AbsPath| open_directory(path.as_std()).map_err(problem(path));
         let with_path = |path| own(path).map(|source| (path, source));
         let temp = view.temp.as_ref().map(with_path).transpose()?;
         let copies = view.copies.as_ref().map(with_path).transpose()?;

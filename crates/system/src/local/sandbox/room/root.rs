@@ -10,15 +10,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-pub(super) fn open_directory(path: &str) -> rustix::io::Result<OwnedFd> {
+pub(super) fn open_directory(path: impl AsRef<Path>) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, path, flags, Mode::empty())
+    rustix::fs::openat(CWD, path.as_ref(), flags, Mode::empty())
 }
 
 /// Opens a path without links.
 pub(super) fn open_named(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    rustix::fs::openat2(CWD, path.as_std(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
 /// Returns a path that leads to what a descriptor refers to.
@@ -32,26 +32,27 @@ pub(super) struct Root(pub(super) OwnedFd);
 impl Root {
     /// Returns a directory for a mount, and creates it with its parents. An entry that is no
     /// directory, which only commands can have put there, is renamed.
-    pub(super) fn directory(&self, path: &str) -> Result<OwnedFd, String> {
-        self.make(path, true)
+    pub(super) fn directory(&self, path: impl AsRef<Path>) -> Result<OwnedFd, String> {
+        self.make(path.as_ref(), true)
     }
 
     /// Returns an empty file for a mount.
-    pub(super) fn file(&self, path: &str) -> Result<OwnedFd, String> {
-        self.make(path, false)
+    pub(super) fn file(&self, path: impl AsRef<Path>) -> Result<OwnedFd, String> {
+        self.make(path.as_ref(), false)
     }
 
-    fn make(&self, path: &str, is_directory: bool) -> Result<OwnedFd, String> {
-        let fail = |error: Errno| problem(path)(error);
-        let mut directory = self.0.try_clone().map_err(problem(path))?;
-        let names: Vec<_> = path.split('/').filter(|name| !name.is_empty()).collect();
+    fn make(&self, path: &Path, is_directory: bool) -> Result<OwnedFd, String> {
+        let fail = |error: Errno| problem(path.display())(error);
+        let mut directory = self.0.try_clone().map_err(problem(path.display()))?;
+        let names: Vec<_> = path.iter().skip(1).collect();
         for (at, name) in names.iter().enumerate() {
             let wants_directory = is_directory || at + 1 < names.len();
             let found = rustix::fs::statat(&directory, *name, AtFlags::SYMLINK_NOFOLLOW);
             let found = found.map(|found| FileType::from_raw_mode(found.st_mode)).ok();
             let wanted = if wants_directory { FileType::Directory } else { FileType::RegularFile };
             if found.is_some_and(|found| found != wanted) {
-                let aside = format!("{name}.aside-{}", std::process::id());
+                let mut aside = name.to_os_string();
+                aside.push(format!(".aside-{}", std::process::id()));
                 rustix::fs::renameat(&directory, *name, &directory, &aside).map_err(fail)?;
             }
             if found != Some(wanted) {
@@ -84,7 +85,7 @@ impl Root {
     pub(super) fn show(&self, path: &AbsPath, source: &OwnedFd, writable: bool) -> Result<(), String> {
         let found = rustix::fs::fstat(source).map_err(problem(path))?;
         let is_directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-        let target = || self.make(path.as_str(), is_directory);
+        let target = || self.make(path.as_std(), is_directory);
         self.bind(source, &target()?, path)?;
         match writable {
             true => Ok(()),
@@ -98,12 +99,12 @@ impl Root {
         let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
         if found.is_dir() {
             let path = AbsPath::new(path).map_err(problem(path))?;
-            let source = open_directory(path.as_str()).map_err(problem(&path))?;
+            let source = open_directory(path.as_std()).map_err(problem(&path))?;
             return self.show(&path, &source, false);
         }
         if found.is_symlink() {
             let target = fs::read_link(path).map_err(problem(path))?;
-            let parent = Path::new(path).parent().and_then(Path::to_str).unwrap_or_default();
+            let parent = Path::new(path).parent().unwrap_or(Path::new("/"));
             let (parent, name) = (self.directory(parent)?, Path::new(path).file_name().unwrap_or_default());
             symlink(target, Path::new(&name_of(&parent)).join(name)).map_err(problem(path))?;
         }
@@ -126,7 +127,8 @@ impl Root {
 
 /// Makes a mount read-only. A remount has to repeat the restrictions of the existing mount, or the
 /// kernel refuses it.
-pub(in crate::local::sandbox) fn read_only(path: &str) -> rustix::io::Result<()> {
+pub(in crate::local::sandbox) fn read_only(path: impl AsRef<Path>) -> rustix::io::Result<()> {
+    let path = path.as_ref();
     let known = rustix::fs::statvfs(path)?.f_flag;
     let mut flags = MountFlags::BIND | MountFlags::RDONLY;
     for (held, flag) in [
