@@ -219,9 +219,13 @@ mod tests {
     #[test]
     fn each_path_of_bytes_has_one_text() {
         let os = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
-        for bytes in
-            ["/a/é".as_bytes(), b"/a\xff/b", b"/\xc3\x28/x", "/\u{f00c3}\u{f00a9}".as_bytes(), "/\u{f0041}".as_bytes()]
-        {
+        for bytes in [
+            "/a/é".as_bytes(),
+            b"/a\xff/b",
+            b"/\xc3\x28/x",
+            "/\u{f00c3}\u{f00a9}".as_bytes(),
+            "/\u{f0041}".as_bytes(),
+        ] {
             let path = AbsPath::from_os(&os(bytes)).unwrap();
             assert_eq!(path.as_std(), os(bytes), "{path:?}");
             assert_eq!(AbsPath::new(path.as_str()), Ok(path.clone()));

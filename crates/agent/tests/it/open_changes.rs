@@ -1,5 +1,5 @@
 //! Changes that commands leave of files that git, editors or agents obey: which of them ask, and
-//! what becomes of them.
+//! what the answers do.
 
 use crate::stage::{Setting, Stage, stage};
 use agent::{PermissionOutcome, PermissionRules, SandboxOptions, ToolContent, fake::Reply};

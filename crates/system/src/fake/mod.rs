@@ -85,8 +85,8 @@ impl FakeSystem {
         *lock(&self.today) = Some(day.to_owned());
     }
 
-    /// Adds a change to those that [`System::open_changes`] returns next: the new content of a file,
-    /// and the settings of git that it changes.
+    /// Adds a change to those that [`System::open_changes`] returns next: the new content of a
+    /// file, and the settings of git that it changes.
     pub fn leave_change(&self, path: &str, settings: &[(&str, &str)], after: &str) {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())));
         lock(&self.open_changes).push(ControlChange {

@@ -4,6 +4,7 @@
 //! the resolved directory is opened without following any link (stricter than `RESOLVE_BENEATH`: a
 //! resolved path contains no links). From then on the directory cannot be exchanged.
 
+use super::directory::{DIRECTORY_FLAGS, has_link_component, open_by_component, open_directory};
 use super::index::{self, TooMany};
 use crate::path::text_of;
 use crate::{AbsPath, FileKind, Pins, SystemError};
@@ -124,15 +125,6 @@ pub(super) fn directory(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Owned
         (Errno::NOTDIR, Some(target)) if has_link_component(target) => SystemError::Moved(path.clone()),
         _ => SystemError::from_io("list", path, error.into()),
     })
-}
-
-/// Creates a directory and its parents without following links.
-pub(super) fn create_directory(path: &AbsPath) -> rustix::io::Result<()> {
-    match open_by_component(path, true) {
-        Err(Errno::NOTDIR) if has_link_component(path) => Err(Errno::LOOP),
-        Err(error) => Err(error),
-        Ok(_) => Ok(()),
-    }
 }
 
 /// Returns the metadata of a path without links.
@@ -277,60 +269,6 @@ fn remove(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
         }
     }
     unlinkat(directory, name, AtFlags::REMOVEDIR)
-}
-
-const DIRECTORY_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
-
-/// Opens a directory, as a handle for names in it, without following links.
-#[cfg(target_os = "linux")]
-pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
-    use rustix::fs::ResolveFlags;
-    let flags = DIRECTORY_FLAGS | OFlags::PATH;
-    match rustix::fs::openat2(CWD, path.as_std(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        // The kernel is too old for `openat2`, or a container forbids it.
-        Err(Errno::NOSYS | Errno::PERM) => open_by_component(path, false),
-        opened => opened,
-    }
-}
-
-/// Opens a directory, as a handle for names in it, without following links.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
-    open_by_component(path, false)
-}
-
-/// Opens a directory without following links, with one call per component.
-fn open_by_component(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> {
-    #[cfg(target_os = "linux")]
-    let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW | OFlags::PATH;
-    #[cfg(not(target_os = "linux"))]
-    let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW;
-    let mut directory = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
-    for name in path.as_std().iter().skip(1) {
-        directory = match rustix::fs::openat(&directory, name, flags, Mode::empty()) {
-            Err(Errno::NOENT) if make => {
-                match rustix::fs::mkdirat(&directory, name, Mode::from_raw_mode(0o777)) {
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(error),
-                }
-                rustix::fs::openat(&directory, name, flags, Mode::empty())?
-            }
-            opened => opened?,
-        };
-    }
-    Ok(directory)
-}
-
-/// Returns whether a component of a path is a link now.
-fn has_link_component(path: &AbsPath) -> bool {
-    let mut at = Some(path.clone());
-    while let Some(path) = at {
-        if fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_symlink()) {
-            return true;
-        }
-        at = path.parent();
-    }
-    false
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Metadata, directory listings, and changes that do not touch a file's content.
 
+use super::directory;
 use super::entry::{self, EntryHandle, Pinned, kind, kind_of};
 use crate::{AbsPath, Entry, FileId, Metadata, SystemError};
 use rustix::fs::{AtFlags, FileType};
@@ -88,7 +89,7 @@ pub(super) fn read_dir(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<En
 
 pub(super) fn create_dir_all(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(), SystemError> {
     let target = entry::target(path, pinned)?;
-    entry::create_directory(&target).map_err(|error| match error {
+    directory::create_directory(&target).map_err(|error| match error {
         Errno::LOOP => SystemError::Moved(path.clone()),
         error => SystemError::from_io("create directory", path, error.into()),
     })

@@ -354,8 +354,8 @@ fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), System
     Ok(())
 }
 
-/// Returns the files to compare after the command, if it changes them in place: one that the session
-/// waits for. The others are guarded.
+/// Returns the files to compare after the command, if it changes them in place: one that the
+/// session waits for. The others are guarded.
 fn compare_files(sandbox: &mut Sandbox, controls: &Controls, in_place: bool) -> Vec<Arc<Base>> {
     let protected = &mut sandbox.protected;
     let files = std::mem::take(&mut protected.compared);

@@ -1,9 +1,11 @@
 //! The [`System`] of the machine that this process runs on.
 
+mod aside;
 mod blocking;
 mod controls;
 mod date;
 mod deadline;
+mod directory;
 mod entry;
 mod external_launch;
 mod files;

@@ -2,12 +2,10 @@
 //! are protected by mounts; this module handles those that are new, for which there was nothing to
 //! mount. It runs after each command.
 
+use super::aside::{Aside, set_aside};
 use super::controls;
-use super::entry::EntryHandle;
-use super::files::rename_to_free_name;
 use super::index::GitDirectories;
 use crate::AbsPath;
-use std::io::ErrorKind;
 
 /// Renames what is new since `before` and would make git execute something. Returns a line for
 /// each.
@@ -47,23 +45,6 @@ fn is_worktree_commondir(commondir: &AbsPath) -> bool {
     is_place && controls::read(commondir).is_some_and(|text| text.trim_end() == "../..")
 }
 
-/// The maximum number of names that are tried.
-const NAMES: usize = 100;
-
-/// What the names of renamed files end with; a number may follow.
-pub(super) const ASIDE: &str = ".not-trusted";
-
-/// What has become of a file.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Aside {
-    /// It has this name.
-    Renamed(AbsPath),
-    /// It is removed, because all such names were taken.
-    Removed,
-    /// It was gone.
-    Gone,
-}
-
 /// Disables a file that git would find. Returns a line that says so; `None` if it is gone.
 fn disable(path: &AbsPath, why: &str) -> Option<String> {
     match set_aside(path) {
@@ -71,39 +52,6 @@ fn disable(path: &AbsPath, why: &str) -> Option<String> {
         Ok(Aside::Removed) => Some(format!("{path} was removed: {why}")),
         Ok(Aside::Gone) => None,
         Err(error) => Some(format!("{path} could not be renamed, but should be: {why} ({error})")),
-    }
-}
-
-/// Renames a file so that other programs do not find it.
-///
-/// A command in the background may exchange a directory of the path for a link, which is not
-/// followed.
-///
-/// # Errors
-/// The reason, if the file is still there.
-pub(super) fn set_aside(path: &AbsPath) -> Result<Aside, String> {
-    let entry = match EntryHandle::open(path, false) {
-        Ok(entry) => entry,
-        Err(error) if error.is_not_found() => return Ok(Aside::Gone),
-        Err(error) => return Err(error.to_string()),
-    };
-    for number in 0..NAMES {
-        let suffix = if number == 0 { String::new() } else { format!("-{number}") };
-        let mut name = entry.name.clone();
-        name.push(format!("{ASIDE}{suffix}"));
-        match rename_to_free_name(&entry.directory, &entry.name, &entry.directory, &name) {
-            Ok(()) => {
-                let directory = path.parent().unwrap_or_else(|| path.clone());
-                return Ok(Aside::Renamed(directory.join_os(&name)));
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Aside::Gone),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-    match entry.remove() {
-        Ok(()) => Ok(Aside::Removed),
-        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -214,12 +214,12 @@ fn replace_by_rename(
     let directory = &entry.directory;
     match over {
         Over::Content(None) => {
-            rename_to_free_name(directory, temporary.name.as_ref(), directory, &entry.name).map_err(|source| {
-                match source.kind() {
+            rename_to_free_name(directory, temporary.name.as_ref(), directory, &entry.name).map_err(
+                |source| match source.kind() {
                     io::ErrorKind::AlreadyExists => SystemError::Changed(entry.path.clone()),
                     _ => fail(source),
-                }
-            })?;
+                },
+            )?;
         }
         _ => rustix::fs::renameat(directory, &temporary.name, directory, &entry.name)
             .map_err(|source| fail(source.into()))?,

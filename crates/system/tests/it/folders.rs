@@ -171,7 +171,7 @@ async fn other_changes_stay_in_the_copy() {
     }
 }
 
-/// Returns the paths of the changes that nobody has decided about.
+/// Returns the paths of the changes that are not decided about.
 async fn open(stage: &Stage) -> Vec<ControlChange> {
     stage.local.open_changes(stage.sandbox.view.copies.as_ref().unwrap()).await
 }

@@ -1,14 +1,14 @@
-//! The single files that editors and agents obey by themselves, such as `.envrc`. A mount over such a
-//! file would keep git from replacing it: a checkout would leave the old one, and the next commit
+//! The single files that editors and agents obey by themselves, such as `.envrc`. A mount over such
+//! a file would keep git from replacing it: a checkout would leave the old one, and the next commit
 //! would take the branch's change back. Therefore commands that the session waits for change the
 //! file itself, and it is compared when they have ended. A version that a reference of the
 //! repository had before the session's first command stays. Any other is renamed, the old one is
 //! put back, and the user decides.
 
-use super::Findings;
+use super::findings::Findings;
 use super::folders::{Content, Tree, content};
+use crate::local::aside::{ASIDE, Aside, set_aside};
 use crate::local::entry::EntryHandle;
-use crate::local::new_repositories::{ASIDE, Aside, set_aside};
 use crate::{AbsPath, ControlChange, ControlPlace, SystemError};
 use std::collections::HashMap;
 use std::fs;

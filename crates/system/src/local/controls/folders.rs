@@ -3,9 +3,11 @@
 //! to the original if a reference of the repository had the same file before the session's first
 //! command. The user decides about any other, which is in the copy until then.
 
-use super::{EntryHandle, Findings, NEW, name, write};
-use crate::path::text_of;
+use super::findings::Findings;
+use super::small_file::{NEW, name, write};
 use crate::limits::{COPIED_FOLDER_BYTES, COPIED_FOLDER_FILES};
+use crate::local::entry::EntryHandle;
+use crate::path::text_of;
 use crate::{AbsPath, ControlChange, ControlPlace, FileStamp, LinkedFile, SystemError};
 use rustix::fs::{AtFlags, OFlags};
 use sha1::{Digest, Sha1};

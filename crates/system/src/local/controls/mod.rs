@@ -11,26 +11,24 @@
 
 mod config;
 mod files;
+mod findings;
 mod folders;
 mod new_folders;
+mod small_file;
 
 pub(super) use config::all_harmless;
 pub(super) use files::Base;
 pub(super) use folders::{SCRIPT, SCRIPT_VARIABLES, Tree, versions};
 pub(super) use new_folders::NewFolder;
+pub(super) use small_file::read;
 
-use super::entry::EntryHandle;
-use crate::limits::CONTROL_FILE_BYTES;
 use crate::{AbsPath, ControlChange, ControlPlace, GitRemote, LinkedFile, SystemError};
 use config::{Config, Difference};
 use files::Files;
+use findings::Findings;
 use folders::Folders;
-use rustix::fs::{Mode, OFlags};
+use small_file::{LOCK, NEW, name, write};
 use std::collections::{HashMap, HashSet};
-use std::fs::{File, Permissions};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The name of the directory of the bases, next to that of the copies.
@@ -38,34 +36,6 @@ const BASES: &str = "bases";
 
 /// Addresses of remotes, each with the directory of its repository.
 type Added = HashSet<(AbsPath, String)>;
-
-/// The changes of commands that are not carried over.
-#[derive(Debug, Default)]
-struct Findings {
-    /// Descriptions of what was reported. Each change is reported once.
-    reported: HashSet<String>,
-    /// The changes about which nobody has decided, by the directories for the copies of sessions.
-    open: HashMap<AbsPath, Vec<ControlChange>>,
-}
-
-impl Findings {
-    /// Returns a line about changes that stay in the sandbox, once.
-    fn report(&mut self, path: &AbsPath, why: &str) -> Vec<String> {
-        let line = format!("a change of {path} is kept for commands in the sandbox only: {why}");
-        self.reported.insert(line.clone()).then_some(line).into_iter().collect()
-    }
-
-    /// Adds a change of a session's commands, once.
-    fn add(&mut self, directory: &AbsPath, change: ControlChange) {
-        let mut hasher = DefaultHasher::new();
-        (directory, &change).hash(&mut hasher);
-        if self.reported.insert(format!("{:016x}", hasher.finish())) {
-            let open = self.open.entry(directory.clone()).or_default();
-            open.retain(|known| known.path != change.path);
-            open.push(change);
-        }
-    }
-}
 
 /// What a command may change of the files that git, editors or agents obey.
 #[derive(Debug, Default)]
@@ -345,64 +315,11 @@ fn apply(path: &AbsPath, changes: &Difference) -> Result<(), String> {
     }
 }
 
-/// Returns the name of the copy of a file.
-fn name(path: &AbsPath) -> String {
-    let mut hasher = DefaultHasher::new();
-    path.as_str().hash(&mut hasher);
-    format!("{:016x}-{}", hasher.finish(), path.file_name().unwrap_or_default())
-}
-
 /// Returns the base of a copy.
 fn base(copy: &AbsPath) -> AbsPath {
     let directory = copy.parent().and_then(|copies| copies.parent()).unwrap_or_else(|| copy.clone());
     directory.join(BASES).join(copy.file_name().unwrap_or_default())
 }
-
-/// Reads a regular file of a limited size with one name, without following links.
-pub(super) fn read(path: &AbsPath) -> Option<String> {
-    let entry = EntryHandle::open(path, false).ok()?;
-    let found = entry.regular("read").ok()??;
-    let file = entry.file("read", OFlags::RDONLY).ok()?;
-    let is_small = file.metadata().is_ok_and(|found| found.len() <= CONTROL_FILE_BYTES);
-    let mut text = String::new();
-    file.take(CONTROL_FILE_BYTES).read_to_string(&mut text).ok()?;
-    (is_small && found.links == 1).then_some(text)
-}
-
-/// Replaces a file, or creates it, through a new file beside it with `suffix`, which must not
-/// exist. Without `mode`, it keeps the one that it has.
-fn write(path: &AbsPath, content: &[u8], suffix: &str, mode: Option<u32>) -> Result<(), SystemError> {
-    let entry = EntryHandle::open(path, true)?;
-    let fail = |error: rustix::io::Errno| SystemError::from_io("write", path, error.into());
-    let known = || entry.regular("write").ok().flatten().map_or(0o600, |found| found.permissions & 0o777);
-    let mode = mode.unwrap_or_else(known);
-    let mut new = entry.name.clone();
-    new.push(suffix);
-    if suffix != LOCK {
-        rustix::fs::unlinkat(&entry.directory, &new, rustix::fs::AtFlags::empty()).ok();
-    }
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let private = Mode::from_raw_mode(0o600);
-    let file = rustix::fs::openat(&entry.directory, &new, flags, private).map_err(fail)?;
-    let mut file = File::from(file);
-    let written = file.set_permissions(Permissions::from_mode(mode));
-    let written = written.and_then(|()| file.write_all(content));
-    // A copy that is lost is made again.
-    let written = written.and_then(|()| if suffix == LOCK { file.sync_all() } else { Ok(()) });
-    let renamed = written.map_err(|source| SystemError::from_io("write", path, source)).and_then(|()| {
-        rustix::fs::renameat(&entry.directory, &new, &entry.directory, &entry.name).map_err(fail)
-    });
-    if renamed.is_err() {
-        rustix::fs::unlinkat(&entry.directory, &new, rustix::fs::AtFlags::empty()).ok();
-    }
-    renamed
-}
-
-/// The suffix of git's lock files.
-const LOCK: &str = ".lock";
-
-/// The suffix of other new files. A file of the user has another one.
-const NEW: &str = ".tiller-new";
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,9 @@
 //! The folders that editors and agents obey and that commands create. The launcher renames such a
 //! folder when it appears, and the command finds it where it was. The user decides about its files.
 
-use super::Findings;
+use super::findings::Findings;
 use super::folders::{content, plain_files};
-use crate::local::new_repositories::ASIDE;
+use crate::local::aside::ASIDE;
 use crate::{AbsPath, ControlChange, ControlPlace};
 use std::fs;
 

@@ -166,7 +166,7 @@ impl Listing {
 
 /// Does something while the user can list a directory, whose mode is restored.
 fn while_open<T>(directory: &AbsPath, list: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let handle = super::super::entry::open_directory(directory)?;
+    let handle = crate::local::directory::open_directory(directory)?;
     // A descriptor for a path only has no mode to change, and its name in `/proc` does.
     let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
     let mode = std::fs::metadata(&name)?.permissions().mode() & 0o7777;

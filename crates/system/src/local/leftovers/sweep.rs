@@ -10,7 +10,7 @@
 use super::{DIRECTORY_PREFIX, FILE_AFFIXES, RECORD_END, TOKEN_CHARS, run_directory};
 use crate::AbsPath;
 use crate::limits::{NOTES_BYTES, TEMP_AGE};
-use crate::local::{entry, private_directory};
+use crate::local::{directory, private_directory};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat, unlinkat,
 };
@@ -89,7 +89,7 @@ fn record(bytes: &[u8]) -> Option<(&str, &str, AbsPath)> {
 /// Removes the entries with the mark from a noted directory. Fails if the directory may become
 /// available later.
 fn remove_marked_entries(device: &str, number: &str, path: &AbsPath, mark: &str) -> io::Result<()> {
-    let opened = match entry::open_directory(path) {
+    let opened = match directory::open_directory(path) {
         Err(rustix::io::Errno::NOENT) => None,
         opened => Some(opened?),
     };
@@ -118,7 +118,7 @@ fn remove_marked_entries(device: &str, number: &str, path: &AbsPath, mark: &str)
 fn open_nearest_ancestor(path: &AbsPath) -> io::Result<OwnedFd> {
     let mut directories = std::iter::successors(path.parent(), AbsPath::parent);
     directories
-        .find_map(|directory| entry::open_directory(&directory).ok())
+        .find_map(|directory| directory::open_directory(&directory).ok())
         .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 

@@ -72,8 +72,8 @@ pub(super) fn guard(sandbox: &Sandbox) -> Result<(), String> {
     Ok(())
 }
 
-/// Lets the command find a directory that was renamed to `name` at its old path. Other programs find
-/// an empty directory there.
+/// Lets the command find a directory that was renamed to `name` at its old path. Other programs
+/// find an empty directory there.
 pub(super) fn place(path: &Path, name: &Path) -> Result<(), String> {
     std::fs::create_dir(path).map_err(problem(path.display()))?;
     mount_bind(name, path).map_err(problem(path.display()))
