@@ -76,5 +76,5 @@ pub use secrets::{is_secret_name, is_secret_value, secrets_in};
 pub use system::{DiskSnapshot, Entry, FileId, FileKind, Metadata, Route, Routes, System, WalkOptions};
 pub use tcp_table::{TcpEntry, tcp_entries};
 pub use text::TextRange;
-pub use view::{HomeEntry, HomeShare, HomeView, TEMP_PLACE, View};
+pub use view::{HomeEntry, HomeShare, HomeView, TEMP_PLACE, View, is_of_system};
 pub use within::Within;

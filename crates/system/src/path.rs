@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AbsPath {
     text: Utf8PathBuf,
-    /// The path of the file, if its text is another one.
-    bytes: Option<Box<Path>>,
+    /// The path of the file, if its text is another one. Boxed, because there is rarely one.
+    bytes: Option<Box<PathBuf>>,
 }
 
 /// The character for the byte 0 in the text of a path.
@@ -115,7 +115,7 @@ impl AbsPath {
                 // Another spelling of the same name, such as one of bytes that are UTF-8 together.
                 let text = Utf8PathBuf::from(text_of(bytes.as_os_str()));
                 let is_same = text.as_std_path() == bytes;
-                Self { text, bytes: (!is_same).then(|| bytes.into_boxed_path()) }
+                Self { text, bytes: (!is_same).then(|| Box::new(bytes)) }
             }
         }
     }
@@ -137,14 +137,15 @@ impl AbsPath {
 
     /// Returns the path as a [`std::path::Path`].
     pub fn as_std(&self) -> &Path {
-        self.bytes.as_deref().unwrap_or(self.text.as_std_path())
+        self.bytes.as_ref().map_or(self.text.as_std_path(), |bytes| bytes.as_path())
     }
 
     /// Returns the parent directory, or `None` at the root.
     pub fn parent(&self) -> Option<Self> {
         let bytes = self.bytes.as_ref().and_then(|bytes| bytes.parent());
         let text = self.text.parent()?.to_owned();
-        let bytes = bytes.filter(|bytes| *bytes != text.as_std_path()).map(Box::from);
+        let bytes =
+            bytes.filter(|bytes| *bytes != text.as_std_path()).map(|bytes| Box::new(bytes.to_owned()));
         Some(Self { text, bytes })
     }
 

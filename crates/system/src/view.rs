@@ -84,6 +84,11 @@ pub enum HomeShare {
     Copied,
 }
 
+/// Returns whether a path is in a directory of the system that every command sees.
+pub fn is_of_system(path: &AbsPath) -> bool {
+    SYSTEM_DIRECTORIES.iter().any(|known| path.as_std().starts_with(known))
+}
+
 impl HomeShare {
     /// All ways, with the word that settings use.
     pub const WORDS: [(&'static str, Self); 4] =

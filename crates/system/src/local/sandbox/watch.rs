@@ -252,13 +252,13 @@ mod tests {
         assert_eq!(watch.seen(), Seen::default());
         fs::write(path(".vscode/x").as_std(), "x").unwrap();
         let vscode = path(".vscode").as_std().to_owned();
-        assert_eq!(watch.seen().appeared, [vscode.clone()]);
+        assert_eq!(watch.seen().appeared, std::slice::from_ref(&vscode));
         watch.place(vscode.clone());
         assert_eq!(watch.all(), Vec::<PathBuf>::new());
         fs::rename(&vscode, path("away").as_std()).unwrap();
         fs::create_dir(&vscode).unwrap();
         fs::write(vscode.join("x"), "x").unwrap();
-        assert_eq!(watch.all(), [vscode.clone()]);
+        assert_eq!(watch.all(), std::slice::from_ref(&vscode));
         assert_eq!(watch.take_placed(), [vscode]);
         assert!(Watch::new(&[path(".npmrc")], std::iter::empty()).unwrap().is_none());
     }

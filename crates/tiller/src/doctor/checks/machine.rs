@@ -17,7 +17,7 @@ const IS_LINUX: bool = cfg!(target_os = "linux");
 pub(crate) fn sandbox(subject: &Subject<'_>, support: SandboxSupport) -> Vec<Check> {
     const TITLE: &str = "sandbox";
     let commands = &subject.options.commands;
-    vec![match shortcoming(commands.sandbox, support, IS_LINUX) {
+    let mut checks = vec![match shortcoming(commands.sandbox, support, IS_LINUX) {
         Some(problem) => Check::warning("sandbox", TITLE, problem),
         None => {
             let detail = format!(
@@ -28,7 +28,65 @@ pub(crate) fn sandbox(subject: &Subject<'_>, support: SandboxSupport) -> Vec<Che
             );
             Check::ok("sandbox", TITLE, detail)
         }
-    }]
+    }];
+    if commands.sandbox != SandboxLevel::Off {
+        checks.extend(promises(support));
+        checks.extend(programs(subject).filter(|_| support.applies()));
+    }
+    checks
+}
+
+/// Returns what holds for the commands of a session on this machine, a line for each promise of
+/// `docs/security.md` that depends on the machine.
+fn promises(support: SandboxSupport) -> Vec<Check> {
+    const FILES: (&str, &str) = ("sandbox_files", "  files");
+    const NETWORK: (&str, &str) = ("sandbox_network", "  network");
+    const OBEYED: (&str, &str) = ("sandbox_obeyed", "  editors, git");
+    const PROCESSES: (&str, &str) = ("sandbox_processes", "  processes");
+    const ASK: &str = "not held; commands ask";
+    let held = |(id, title): (&'static str, &'static str), detail: &str| Check::ok(id, title, detail);
+    let open = |(id, title): (&'static str, &'static str), detail: &str| Check::skipped(id, title, detail);
+    let files = match (support.holds(), support.applies()) {
+        (true, _) => {
+            held(FILES, "commands see what is named, and write in the project, their /tmp and their home")
+        }
+        (_, true) => held(FILES, "commands read what is named, and write in the project and /tmp; they ask"),
+        _ => open(FILES, ASK),
+    };
+    let network = match (support.holds(), support.applies()) {
+        (true, _) => held(NETWORK, "commands reach the hosts that you allow"),
+        (_, true) => held(NETWORK, "commands reach no host"),
+        _ => open(NETWORK, ASK),
+    };
+    let obeyed = match support.holds() {
+        true => held(OBEYED, "what git, editors and agents obey changes when you agree"),
+        false => open(OBEYED, ASK),
+    };
+    let processes = match (support.processes, support.launcher) {
+        (true, _) => held(PROCESSES, "all processes end with their command, and see no others"),
+        (_, true) => held(PROCESSES, "processes that a command leaves are searched for and killed"),
+        _ => open(PROCESSES, "what a command leaves running may go on"),
+    };
+    vec![files, network, obeyed, processes]
+}
+
+/// Names the directories of `PATH` that commands do not see; `None` if they see all of them.
+fn programs(subject: &Subject<'_>) -> Option<Check> {
+    let files = &subject.options.commands.files;
+    let home = &subject.options.directories.home;
+    let path = subject.environment.get("PATH").unwrap_or_default();
+    let directories = std::env::split_paths(path).filter_map(|directory| AbsPath::from_os(&directory).ok());
+    let is_seen = |directory: &AbsPath| {
+        // Those of the home directory are added to it.
+        directory.starts_with(home)
+            || files.readable.iter().chain(&files.writable).any(|known| directory.starts_with(known))
+            || system::is_of_system(directory)
+    };
+    let mut unseen: Vec<_> =
+        directories.filter(|directory| !is_seen(directory)).map(|at| at.to_string()).collect();
+    unseen.dedup();
+    let detail = format!("commands do not see {}; sandbox.readable_paths can name them", unseen.join(", "));
+    (!unseen.is_empty()).then(|| Check::warning("sandbox_programs", "  programs", detail))
 }
 
 /// Says as which account the commands of a server's users run; nothing if no server is set up.

@@ -90,7 +90,7 @@ impl Root {
         match writable {
             true => Ok(()),
             // The descriptor of before refers to what the mount covers.
-            false => read_only(&name_of(&target()?)).map_err(problem(path)),
+            false => read_only(name_of(&target()?)).map_err(problem(path)),
         }
     }
 
