@@ -328,6 +328,15 @@ pub(crate) const NETWORK_ASK_WAIT: Duration = Duration::from_secs(60);
 /// Maximum number of changes of files that a question names; further ones are counted.
 pub(crate) const OPEN_CHANGES_TOLD: usize = 5;
 
+/// Maximum number of changes of files that a question shows with their differences.
+pub(crate) const OPEN_CHANGES_SHOWN: usize = 50;
+
+/// Maximum size of a file whose changes a question shows, in bytes.
+pub(crate) const OPEN_CHANGE_BYTES: usize = 256 * 1024;
+
+/// Maximum number of characters of a setting's value in a question.
+pub(crate) const SETTING_CHARS: usize = 120;
+
 /// Maximum number of questions about hosts for one command; further hosts are refused.
 pub(crate) const NETWORK_QUESTIONS: usize = 8;
 

@@ -3,9 +3,9 @@
 
 use super::{Gate, SubmittedCall, running};
 use crate::{
-    Access, Diff, Effect, Lifetime, PermissionRequest, PermissionRule, Remedy, SessionState, StoreError,
-    ToolContent, ToolOutput,
-    limits::OPEN_CHANGES_TOLD,
+    Access, Content, Diff, Effect, Lifetime, PermissionRequest, PermissionRule, Remedy, SessionState,
+    StoreError, ToolContent, ToolOutput,
+    limits::{OPEN_CHANGE_BYTES, OPEN_CHANGES_SHOWN, OPEN_CHANGES_TOLD, SETTING_CHARS},
     policy::{self, CommandConfinement, Decision, Dialect, Resolved, Subject},
     tool::titles,
 };
@@ -144,17 +144,12 @@ impl Gate {
         let accesses = submitted.call.accesses(&self.roots.spelled()[0]);
         let command = titles::only_command(accesses.iter()).unwrap_or_default();
         let what = format!("change {shown}? Git, editors and agents obey it without asking.");
-        let text =
-            |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        let content = changes.iter().map(|change| {
-            ToolContent::Diff(Diff {
-                path: change.path.clone(),
-                old_text: text(&change.before),
-                new_text: text(&change.after),
-            })
-        });
+        let mut content: Vec<_> = changes.iter().take(OPEN_CHANGES_SHOWN).map(difference).collect();
+        if let Some(more) = changes.len().checked_sub(OPEN_CHANGES_SHOWN).filter(|more| *more > 0) {
+            content.push(ToolContent::Content(Content::text(format!("{more} more files are not shown."))));
+        }
         PermissionRequest {
-            content: content.collect(),
+            content,
             raw_input: serde_json::json!({ "command": command, "changes": names }),
             remedy: Remedy {
                 // Rules for a part of it would not do.
@@ -172,6 +167,10 @@ impl Gate {
     fn named(&self, changes: &[ControlChange]) -> Vec<String> {
         let name = |change: &ControlChange| -> Vec<String> {
             let setting = |(name, value): &(String, Option<String>)| match value {
+                Some(value) if value.chars().count() > SETTING_CHARS => {
+                    let start: String = value.chars().take(SETTING_CHARS).collect();
+                    format!("git's {name} to {start}… ({} bytes)", value.len())
+                }
                 Some(value) => format!("git's {name} to {value}"),
                 None => format!("git's {name} (removed)"),
             };
@@ -187,6 +186,26 @@ impl Gate {
     /// Returns a path below the session's directory as it is written there.
     fn relative(&self, path: &AbsPath) -> String {
         titles::path_title(path, &self.roots.spelled()[0]).to_owned()
+    }
+}
+
+/// Shows what a change does to its file.
+fn difference(change: &ControlChange) -> ToolContent {
+    let size = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(0, Vec::len);
+    let text = |bytes: &Option<Vec<u8>>| match bytes {
+        Some(bytes) => std::str::from_utf8(bytes).ok().map(|text| Some(text.to_owned())),
+        None => Some(None),
+    };
+    let (old_size, new_size) = (size(&change.before), size(&change.after));
+    match (text(&change.before), text(&change.after)) {
+        (Some(old_text), Some(new_text)) if old_size.max(new_size) <= OPEN_CHANGE_BYTES => {
+            ToolContent::Diff(Diff { path: change.path.clone(), old_text, new_text })
+        }
+        _ => {
+            let path = crate::one_line(change.path.as_str());
+            let text = format!("{path}: {new_size} bytes, now {old_size} bytes; too large or no text.");
+            ToolContent::Content(Content::text(text))
+        }
     }
 }
 

@@ -231,6 +231,8 @@ async fn a_changed_file_is_put_back() {
         (read(&stage, ".envrc").as_deref(), read(&stage, ".envrc.not-trusted")),
         (Some("evil\n"), None)
     );
+    // What is put back has the permissions that it had.
+    assert!(outside(&stage, "chmod 600 .envrc").await);
     for line in [
         "rm .envrc",
         "ln -sf a.txt .envrc",
@@ -243,6 +245,7 @@ async fn a_changed_file_is_put_back() {
         stage.check(line, true).await;
         assert_eq!(read(&stage, ".envrc").as_deref(), Some("evil\n"), "{line}");
         assert!(stage.project.join(".exrc").as_std().symlink_metadata().is_err(), "{line}");
+        assert!(outside(&stage, "test $(stat -c %a .envrc) = 600").await, "{line}");
     }
 }
 

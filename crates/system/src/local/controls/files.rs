@@ -146,7 +146,7 @@ impl Base {
                     path: path.clone(),
                     settings: Vec::new(),
                     before: before.as_ref().map(|content| content.bytes.clone()),
-                    executable: now.as_ref().is_some_and(|content| content.executable),
+                    executable: now.as_ref().is_some_and(Content::is_executable),
                     after: now.map(|content| content.bytes),
                     place: ControlPlace::Aside(aside),
                 },

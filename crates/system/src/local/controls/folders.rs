@@ -214,7 +214,7 @@ impl Folder {
                     path: target.clone(),
                     settings: Vec::new(),
                     before: content(&target).map(|content| content.bytes),
-                    executable: read.as_ref().is_some_and(|content| content.executable),
+                    executable: read.as_ref().is_some_and(Content::is_executable),
                     after: read.map(|content| content.bytes),
                     place: ControlPlace::Folder(at.join(&file)),
                 };
@@ -295,21 +295,35 @@ fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
     Some(found)
 }
 
-/// The content of a file, and whether it is executable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The content of a file, and its permission bits.
+#[derive(Debug, Clone)]
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
-    pub(super) executable: bool,
+    mode: u32,
+}
+
+impl PartialEq for Content {
+    /// As git compares files.
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes && self.is_executable() == other.is_executable()
+    }
 }
 
 impl Content {
-    /// Returns the content that a file would have after a change.
+    /// Returns the content that a file would have after a change. It keeps the permissions of those
+    /// who may read it.
     pub(super) fn after(change: &ControlChange) -> Option<Self> {
-        change.after.clone().map(|bytes| Self { bytes, executable: change.executable })
+        let mode = content(&change.path).map_or(0o644, |now| now.mode);
+        let mode = if change.executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+        change.after.clone().map(|bytes| Self { bytes, mode })
+    }
+
+    pub(super) fn is_executable(&self) -> bool {
+        self.mode & 0o100 != 0
     }
 
     fn version(&self) -> Version {
-        Version { id: self.id(), executable: self.executable }
+        Version { id: self.id(), executable: self.is_executable() }
     }
 
     /// Returns the id that git gives the content.
@@ -322,7 +336,7 @@ impl Content {
 
     /// Replaces a file, or creates it with its directories.
     pub(super) fn write_to(&self, path: &AbsPath) -> Result<(), SystemError> {
-        write(path, &self.bytes, NEW, Some(if self.executable { 0o755 } else { 0o644 }))
+        write(path, &self.bytes, NEW, Some(self.mode))
     }
 }
 
@@ -331,14 +345,15 @@ fn version_of(path: &AbsPath) -> Option<Version> {
     Some(content(path)?.version())
 }
 
-/// Reads a regular file with one name, without following links.
+/// Reads a regular file of a limited size with one name, without following links.
 pub(super) fn content(path: &AbsPath) -> Option<Content> {
     let file = EntryHandle::open(path, false).ok()?.file("read", OFlags::RDONLY).ok()?;
     let metadata = file.metadata().ok()?;
     let mut bytes = Vec::new();
-    file.take(COPIED_FOLDER_BYTES).read_to_end(&mut bytes).ok()?;
-    let executable = metadata.permissions().mode() & 0o100 != 0;
-    (metadata.nlink() == 1).then_some(Content { bytes, executable })
+    file.take(COPIED_FOLDER_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    let is_small = bytes.len() as u64 <= COPIED_FOLDER_BYTES;
+    let mode = metadata.permissions().mode() & 0o777;
+    (is_small && metadata.nlink() == 1).then_some(Content { bytes, mode })
 }
 
 /// Copies a file. Directories are made.

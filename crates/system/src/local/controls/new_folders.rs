@@ -34,8 +34,8 @@ impl NewFolder {
                     path: self.path.join(&file),
                     settings: Vec::new(),
                     before: None,
+                    executable: now.is_executable(),
                     after: Some(now.bytes),
-                    executable: now.executable,
                     place: ControlPlace::Aside(Some(aside.join(&file))),
                 };
                 findings.add(directory, change);
