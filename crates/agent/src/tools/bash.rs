@@ -291,7 +291,7 @@ fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &s
 
 /// What the sandbox keeps a command from.
 const SANDBOX: &str = "it sees the project, the programs of the system, and a home directory with toolchains and caches; \
-                       it writes there, but not to git's hooks or to files that editors obey, such as .vscode.";
+                       it writes there, but not to git's hooks. When it has ended, the user is asked about changes of what editors obey, such as .vscode.";
 /// How a file outside gets into the sandbox.
 const UNSEEN: &str = "The user can name it in the setting sandbox.readable_paths or sandbox.home_paths.";
 /// How a command leaves the sandbox.
