@@ -91,14 +91,18 @@ async fn a_folder_of_another_branch_appears() {
 async fn a_new_folder_is_there_for_its_command() {
     let Some((stage, _own)) = project().await else { return };
     let line = "mkdir -p .idea/a && echo x > .idea/a/x && echo y > .idea/y && cat .idea/a/x .idea/y && cd .idea/a && \
-                for i in $(seq 100); do echo $i > f$i; done && ls | wc -l && rm f*";
+                for i in $(seq 100); do echo $i > f$i; done && ls | wc -l && rm f* && cd ../.. && git add .idea* && git ls-files .idea*";
     let (output, status) = stage.run(line).await.unwrap();
-    assert!(status.success() && output == "x\ny\n101\n", "{output}");
-    assert!(!stage.project.join(".idea").as_std().exists());
+    assert!(status.success() && output == "x\ny\n101\n.idea/a/x\n.idea/y\n", "{output}");
+    let content = || fs::read_dir(stage.project.join(".idea").as_std()).unwrap().count();
+    assert_eq!(content(), 0);
     let changes = open(&stage).await;
     let paths: Vec<_> =
         changes.iter().map(|change| change.path.relative_to(&stage.project).unwrap()).collect();
     assert_eq!(paths, [".idea/a/x", ".idea/y"]);
+    // Until the user agrees, the session's commands see it.
+    stage.check("grep y .idea/y && echo more > .idea/more", true).await;
+    assert_eq!((read(&stage, ".idea/y"), open(&stage).await.len()), (None, 1));
     for change in &changes {
         stage.local.carry_over(change).await.unwrap();
     }
@@ -136,6 +140,9 @@ async fn two_commands_that_create_a_folder_do_not_disturb_each_other() {
     }
     let left = stage.project.join(".idea");
     assert!(fs::read_dir(left.as_std()).map_or(0, Iterator::count) == 0, "{left}");
+    let project = stage.project.clone();
+    drop(stage.local);
+    assert!(!project.join(".idea").as_std().exists(), "an empty place stays for the session only");
 }
 
 #[tokio::test]

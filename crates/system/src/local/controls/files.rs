@@ -7,7 +7,7 @@
 
 use super::findings::Findings;
 use super::folders::{Content, Tree, content};
-use crate::local::aside::{ASIDE, Aside, set_aside};
+use crate::local::aside::{Aside, set_aside};
 use crate::local::entry::EntryHandle;
 use crate::{AbsPath, ControlChange, ControlPlace, SystemError};
 use std::collections::HashMap;
@@ -85,24 +85,12 @@ impl Files {
             }
         }
         if let Some(aside) = aside.as_ref().filter(|aside| content(aside) == after) {
-            remove_aside(aside);
+            EntryHandle::open(aside, false)?.remove().ok();
         }
         if let Some(base) = self.bases.get(path).and_then(Weak::upgrade) {
             *base.content.lock().unwrap_or_else(PoisonError::into_inner) = after;
         }
         Ok(())
-    }
-}
-
-/// Removes a renamed file, and the directories that are empty then up to the one that was renamed.
-fn remove_aside(file: &AbsPath) {
-    EntryHandle::open(file, false).map(|entry| entry.remove()).ok();
-    let mut at = file.clone();
-    while !at.file_name().is_none_or(|name| name.contains(ASIDE))
-        && let Some(directory) = at.parent()
-        && fs::remove_dir(directory.as_std()).is_ok()
-    {
-        at = directory;
     }
 }
 

@@ -101,9 +101,9 @@ impl Folders {
         }
         // The repository has no version of a folder that was not there at first.
         let folder = self.folders.entry(copy.clone()).or_insert_with(|| Folder::new(path, Vec::new()));
-        if is_missing && folder.versions.iter().any(|tree| !tree.is_empty()) {
-            // A copy needs a place, should a command check out a version that has the folder. Git
-            // takes no notice of an empty one.
+        if is_missing && (folder.is_copied || folder.versions.iter().any(|tree| !tree.is_empty())) {
+            // A copy needs a place: commands have created the folder, or check out a version that
+            // has it. Git takes no notice of an empty one.
             folder.is_placed = fs::create_dir(path.as_std()).is_ok();
         }
         let Some(original) = tree(path, &mut folder.seen) else { return Ok(None) };
@@ -121,6 +121,39 @@ impl Folders {
             }
         };
         Ok(Some((LinkedFile { path: path.clone(), copy }, lines)))
+    }
+
+    /// Returns the copy of a folder, of a session with its copies in `directory`.
+    pub(super) fn copy_of(&self, path: &AbsPath, directory: &AbsPath) -> AbsPath {
+        directory.join(name(path))
+    }
+
+    /// Moves the files of a renamed folder into the copy of the one that it was.
+    ///
+    /// # Errors
+    /// The reason, if it stays where it is: it is too large, or has something in it that is neither
+    /// a directory nor a regular file with one name.
+    pub(super) fn adopt(
+        &mut self,
+        path: &AbsPath,
+        aside: &AbsPath,
+        directory: &AbsPath,
+    ) -> Result<(), String> {
+        let files = tree(aside, &mut Seen::new());
+        let files = files.ok_or("it is too large, or has something in it that is not copied")?;
+        let copy = self.copy_of(path, directory);
+        let folder = self.folders.entry(copy.clone()).or_insert_with(|| Folder::new(path, Vec::new()));
+        if !folder.is_copied {
+            super::super::private_directory::create(&copy).map_err(|error| error.to_string())?;
+            folder.is_copied = true;
+        }
+        // The launcher has put an empty directory in its place.
+        folder.is_placed |= fs::read_dir(path.as_std()).is_ok_and(|mut entries| entries.next().is_none());
+        for file in files.keys() {
+            copied(&aside.join(file), &copy.join(file)).map_err(|error| error.to_string())?;
+        }
+        let entry = EntryHandle::open(aside, false).map_err(|error| error.to_string())?;
+        entry.remove().map_err(|error| error.to_string())
     }
 
     /// Carries over what commands changed in a copy, but for what the user decides about.
@@ -245,12 +278,6 @@ impl Folder {
 /// Returns the files that differ.
 fn changes(one: &Tree, other: &Tree) -> BTreeSet<String> {
     one.keys().chain(other.keys()).filter(|file| one.get(*file) != other.get(*file)).cloned().collect()
-}
-
-/// Returns the paths of the files in a folder; `None` if it has something else in it than plain
-/// files and directories, or too much.
-pub(super) fn plain_files(top: &AbsPath) -> Option<Vec<String>> {
-    Some(tree(top, &mut Seen::new())?.into_keys().collect())
 }
 
 /// Reads a folder, without following links. A file that has not changed since it was seen is not

@@ -132,7 +132,7 @@ impl Controls {
         let mut known = self.folders();
         lines.extend(folders.iter().flat_map(|folder| known.carry(&folder.copy, directory, &mut findings)));
         lines.extend(bases.iter().flat_map(|base| base.compare(directory, &mut findings)));
-        new.iter().for_each(|folder| folder.find(directory, &mut findings));
+        lines.extend(new.iter().flat_map(|folder| folder.take(directory, &mut known, &mut findings)));
         lines
     }
 

@@ -1,10 +1,11 @@
 //! The folders that editors and agents obey and that commands create. The launcher renames such a
-//! folder when it appears, and the command finds it where it was. The user decides about its files.
+//! folder when something is in it, and the command finds it where it was. When the command has
+//! ended, the folder becomes the copy of one that does not exist.
 
 use super::findings::Findings;
-use super::folders::{content, plain_files};
+use super::folders::Folders;
+use crate::AbsPath;
 use crate::local::aside::ASIDE;
-use crate::{AbsPath, ControlChange, ControlPlace};
 use std::fs;
 
 /// A folder that does not exist before a command.
@@ -18,29 +19,31 @@ pub(in crate::local) struct NewFolder {
 impl NewFolder {
     /// Notes that a folder does not exist; `None` if it does.
     pub(in crate::local) fn expect(path: &AbsPath) -> Option<Self> {
-        let exists = is_there(path);
         let first = || (0..).find(|number| !is_there(&aside(path, *number))).unwrap_or_default();
-        (!exists).then(|| Self { path: path.clone(), first: first() })
+        (!is_there(path)).then(|| Self { path: path.clone(), first: first() })
     }
 
-    /// Adds the files that commands have created in the folder.
-    pub(super) fn find(&self, directory: &AbsPath, findings: &mut Findings) {
-        let asides = (self.first..).map(|number| aside(&self.path, number));
-        for aside in asides.take_while(is_there) {
-            // One with links or with too much in it stays as it is.
-            for file in plain_files(&aside).unwrap_or_default() {
-                let Some(now) = content(&aside.join(&file)) else { continue };
-                let change = ControlChange {
-                    path: self.path.join(&file),
-                    settings: Vec::new(),
-                    before: None,
-                    executable: now.is_executable(),
-                    after: Some(now.bytes),
-                    place: ControlPlace::Aside(Some(aside.join(&file))),
-                };
-                findings.add(directory, change);
-            }
+    /// Makes copies of the files that commands have created in the folder. Returns a line for a
+    /// folder that keeps its new name.
+    pub(super) fn take(
+        &self,
+        directory: &AbsPath,
+        folders: &mut Folders,
+        findings: &mut Findings,
+    ) -> Vec<String> {
+        let asides = (self.first..).map(|number| aside(&self.path, number)).take_while(is_there);
+        let mut lines = Vec::new();
+        for aside in asides.collect::<Vec<_>>() {
+            lines.extend(
+                folders
+                    .adopt(&self.path, &aside, directory)
+                    .err()
+                    .map(|why| format!("{} was renamed to {aside}: {why}", self.path)),
+            );
         }
+        let copy = folders.copy_of(&self.path, directory);
+        lines.extend(folders.carry(&copy, directory, findings));
+        lines
     }
 }
 

@@ -72,17 +72,17 @@ pub(super) fn guard(sandbox: &Sandbox) -> Result<(), String> {
     Ok(())
 }
 
-/// Lets the command find a directory that was renamed to `name` at its old path. Other programs
-/// find an empty directory there.
+/// Lets the command find a directory that was renamed to `name` at its old path only. Other
+/// programs find an empty directory there, which stays when the command ends.
 pub(super) fn place(path: &Path, name: &Path) -> Result<(), String> {
     std::fs::create_dir(path).map_err(problem(path.display()))?;
-    mount_bind(name, path).map_err(problem(path.display()))
+    mount_bind(name, path).map_err(problem(path.display()))?;
+    cover(name).map_err(problem(name.display()))
 }
 
-/// Removes what [`place`] has made. If something is in it, it stays.
+/// Lets this process find what other programs find at a path.
 pub(super) fn unplace(path: &Path) {
     unmount(path, UnmountFlags::DETACH).ok();
-    std::fs::remove_dir(path).ok();
 }
 
 fn is_read_only(path: &AbsPath) -> bool {
