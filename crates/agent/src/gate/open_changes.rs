@@ -23,8 +23,8 @@ enum Verdict {
 
 impl Gate {
     /// Decides about the changes that commands have made of files that git, editors or agents obey,
-    /// and asks the user about those that no rule decides. Adds what has become of them to the
-    /// output of the call.
+    /// and asks the user about those that no rule decides. Adds the results to the output of the
+    /// call.
     pub(crate) async fn settle_changes(
         &self,
         state: &SessionState,
@@ -68,15 +68,15 @@ impl Gate {
             }
         }
         if !made.is_empty() {
-            output.add_note(&format!("(changed in the project too: {}.)", self.named(&made).join(", ")));
+            output.add_note(&format!("(changed in the project too: {}.)", listed(&self.named(&made))));
         }
         for (reason, changes) in refused {
             let asides = changes.iter().filter_map(ControlChange::set_aside).map(|path| self.relative(path));
             let asides: Vec<_> = asides.collect();
-            let names = self.named(&changes).join(", ");
+            let names = listed(&self.named(&changes));
             output.add_note(&match asides.is_empty() {
                 true => format!("(kept for commands in the sandbox only: {names}: {reason}.)"),
-                false => format!("(not changed: {names}, now {}: {reason}.)", asides.join(", ")),
+                false => format!("(not changed: {names}, now {}: {reason}.)", listed(&asides)),
             });
         }
         Ok(())
@@ -134,13 +134,7 @@ impl Gate {
     ) -> PermissionRequest {
         let changes: Vec<_> = open.iter().map(|(change, _)| change.clone()).collect();
         let names = self.named(&changes);
-        let more = names.len().saturating_sub(OPEN_CHANGES_TOLD);
-        let shown = match names.split_last() {
-            _ if more > 0 => format!("{} and {more} more", names[..OPEN_CHANGES_TOLD].join(", ")),
-            Some((last, [])) => last.clone(),
-            Some((last, others)) => format!("{} and {last}", others.join(", ")),
-            None => String::new(),
-        };
+        let shown = listed(&names);
         let accesses = submitted.call.accesses(&self.roots.spelled()[0]);
         let command = titles::only_command(accesses.iter()).unwrap_or_default();
         let what = format!("change {shown}? Git, editors and agents obey it without asking.");
@@ -186,6 +180,19 @@ impl Gate {
     /// Returns a path below the session's directory as it is written there.
     fn relative(&self, path: &AbsPath) -> String {
         titles::path_title(path, &self.roots.spelled()[0]).to_owned()
+    }
+}
+
+/// Returns names in words; further ones than [`OPEN_CHANGES_TOLD`] are counted.
+fn listed(names: &[String]) -> String {
+    match names.split_last() {
+        Some(_) if names.len() > OPEN_CHANGES_TOLD => {
+            let more = names.len() - OPEN_CHANGES_TOLD;
+            format!("{} and {more} more", names[..OPEN_CHANGES_TOLD].join(", "))
+        }
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => String::new(),
     }
 }
 

@@ -42,7 +42,7 @@ async fn the_user_decides_about_all_changes_at_once() {
     let diffs = asked[0].content.iter().filter(|content| matches!(content, ToolContent::Diff(_)));
     assert_eq!(diffs.count(), 2);
     assert!(
-        said.contains("(changed in the project too: git's core.hookspath to a b, .vscode/settings.json.)"),
+        said.contains("(changed in the project too: git's core.hookspath to a b and .vscode/settings.json.)"),
         "{said}"
     );
 }
@@ -51,7 +51,7 @@ async fn the_user_decides_about_all_changes_at_once() {
 async fn a_refused_change_stays_in_the_sandbox() {
     let (stage, said) = changed(vec![Some(PermissionOutcome::RejectOnce)], "").await;
     assert_eq!(now(&stage), ["old", "old"]);
-    let note = "(kept for commands in the sandbox only: git's core.hookspath to a b, .vscode/settings.json: the user said no.)";
+    let note = "(kept for commands in the sandbox only: git's core.hookspath to a b and .vscode/settings.json: the user said no.)";
     assert!(said.contains(note), "{said}");
 }
 
