@@ -24,6 +24,9 @@ pub struct AbsPath {
 /// The character for the byte 0 in the text of a path.
 const FIRST: u32 = 0xF_0000;
 
+/// The first byte of the UTF-8 of such characters. Most paths do not have it.
+const MARK: u8 = 0xF3;
+
 /// Returns the character for a byte that is not part of UTF-8.
 fn character(byte: u8) -> char {
     char::from_u32(FIRST + u32::from(byte)).expect("it is no surrogate")
@@ -37,6 +40,9 @@ fn byte(character: char) -> Option<u8> {
 
 /// Returns the text for the name or the path of a file.
 pub(crate) fn text_of(name: &OsStr) -> String {
+    if let Some(text) = name.to_str().filter(|text| !text.as_bytes().contains(&MARK)) {
+        return text.to_owned();
+    }
     let mut text = String::with_capacity(name.len());
     for chunk in name.as_bytes().utf8_chunks() {
         for valid in chunk.valid().chars() {
@@ -54,7 +60,7 @@ pub(crate) fn text_of(name: &OsStr) -> String {
 
 /// Returns the name or the path of a file with a text, if it differs from the text.
 fn bytes_of(text: &str) -> Option<OsString> {
-    if !text.chars().any(|character| byte(character).is_some()) {
+    if !text.as_bytes().contains(&MARK) || !text.chars().any(|character| byte(character).is_some()) {
         return None;
     }
     let mut bytes = Vec::with_capacity(text.len());
@@ -100,10 +106,7 @@ impl AbsPath {
     /// # Errors
     /// As for [`AbsPath::new`].
     pub fn from_os(path: &Path) -> Result<Self, PathError> {
-        match path.to_str() {
-            Some(text) => Self::new(text_of(text.as_ref())),
-            None => Self::new(text_of(path.as_os_str())),
-        }
+        Self::new(text_of(path.as_os_str()))
     }
 
     fn normalised(path: &Utf8Path) -> Self {
