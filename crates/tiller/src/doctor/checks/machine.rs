@@ -86,7 +86,7 @@ fn programs(subject: &Subject<'_>) -> Option<Check> {
         directories.filter(|directory| !is_seen(directory)).map(|at| at.to_string()).collect();
     unseen.dedup();
     let detail = format!("commands do not see {}; sandbox.readable_paths can name them", unseen.join(", "));
-    (!unseen.is_empty()).then(|| Check::warning("sandbox_programs", "  programs", detail))
+    (!unseen.is_empty()).then(|| Check::ok("sandbox_programs", "  programs", detail))
 }
 
 /// Says as which account the commands of a server's users run; nothing if no server is set up.
