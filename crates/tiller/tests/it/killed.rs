@@ -157,8 +157,9 @@ fn a_killed_agent_leaves_no_configuration_files_in_the_project() {
     for (line, left) in [
         (format!("exec sleep {number}"), vec!["a.txt"]),
         (
-            format!("mkdir .vscode .cursor; exec sleep {number}"),
-            vec![".cursor.not-trusted", ".vscode.not-trusted", "a.txt"],
+            format!("mkdir .vscode .cursor; touch .vscode/x; exec sleep {number}"),
+            // Empty directories are in the places of what commands create.
+            vec![".cursor", ".vscode", ".vscode.not-trusted", "a.txt"],
         ),
     ] {
         let editor = Editor::without_anything();
@@ -172,6 +173,7 @@ fn a_killed_agent_leaves_no_configuration_files_in_the_project() {
             "{:?}",
             names(&home.project())
         );
+        assert!(!home.project().join(".vscode/x").exists());
     }
 }
 
