@@ -189,7 +189,8 @@ fn a_decision_is_quick() {
             drop(verdict(line, PermissionMode::Guardian, CommandConfinement::Off, &Grants::default()))
         });
         println!("{name}, {} bytes: {took:?}", line.len());
-        assert!(took < Duration::from_millis(10), "{name}: {took:?}");
+        // Several times what a debug build takes on a slow machine: more is a fault of the algorithm.
+        assert!(took < Duration::from_millis(50), "{name}: {took:?}");
     }
     let file = AbsPath::new("/w/a/deep/folder/of/the/project/file.rs").unwrap();
     let accesses = [Resolved::new(Access::Write(file.clone()), Some(file), Dialect::Bash)];
