@@ -189,7 +189,7 @@ fn a_decision_is_quick() {
             drop(verdict(line, PermissionMode::Guardian, CommandConfinement::Off, &Grants::default()))
         });
         println!("{name}, {} bytes: {took:?}", line.len());
-        // Several times what a debug build takes on a slow machine: more is a fault of the algorithm.
+        // Several times what a debug build takes on a slow machine.
         assert!(took < Duration::from_millis(50), "{name}: {took:?}");
     }
     let file = AbsPath::new("/w/a/deep/folder/of/the/project/file.rs").unwrap();
