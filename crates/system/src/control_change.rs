@@ -15,7 +15,7 @@ pub struct ControlChange {
     pub before: Option<Vec<u8>>,
     /// The content that it would have; `None` if it would be removed.
     pub after: Option<Vec<u8>>,
-    /// Whether it would be executable.
+    /// `true` if it would be executable.
     pub executable: bool,
     /// Where the changed file is.
     pub(crate) place: ControlPlace,

@@ -66,17 +66,16 @@ pub const INDEX_ENTRIES: usize = 2_000_000;
 /// The timeout for the launcher to show what it can enforce.
 #[cfg(target_os = "linux")]
 pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
+/// The time in which changes of a project's files are gathered before new git directories are
+/// looked for.
+pub(crate) const CHANGES_GATHERED: Duration = Duration::from_millis(250);
+/// Maximum time that the processes of a command are waited for while a guard is put back. A process
+/// in a system call stops when it returns.
+#[cfg(target_os = "linux")]
+pub(crate) const STOP_WAIT: Duration = Duration::from_millis(50);
 /// Maximum time that opening a room takes.
 #[cfg(target_os = "linux")]
 pub(crate) const ROOM_WAIT: Duration = Duration::from_secs(20);
-/// How long changes of a project's files are gathered before new git directories are looked for.
-pub(crate) const CHANGES_GATHERED: Duration = Duration::from_millis(250);
-
-/// How long the processes of a command are waited for while a guard is put back. A process in a
-/// system call stops when it returns.
-#[cfg(target_os = "linux")]
-pub(crate) const STOP_WAIT: Duration = Duration::from_millis(50);
-
 /// How long a room without commands is kept.
 pub(crate) const ROOM_KEPT: Duration = Duration::from_secs(10 * 60);
 /// How many rooms without commands are kept.

@@ -6,7 +6,7 @@ use crate::{
     Access, Content, Diff, Effect, Lifetime, PermissionRequest, PermissionRule, Remedy, SessionState,
     StoreError, ToolContent, ToolOutput,
     limits::{OPEN_CHANGE_BYTES, OPEN_CHANGES_SHOWN, OPEN_CHANGES_TOLD, SETTING_CHARS},
-    policy::{self, CommandConfinement, Decision, Dialect, Resolved, Subject},
+    policy::{self, CommandConfinement, Decision, Dialect, Policy, Resolved, Subject},
     tool::titles,
 };
 use std::collections::BTreeMap;
@@ -37,10 +37,12 @@ impl Gate {
         if changes.is_empty() {
             return Ok(());
         }
+        let now = self.settings.seen();
+        let policy = self.policy(&now, state, CommandConfinement::Off);
         let (mut allowed, mut open) = (Vec::new(), Vec::new());
         let mut refused = BTreeMap::<String, Vec<ControlChange>>::new();
         for change in changes {
-            match self.verdict(state, &change) {
+            match self.verdict(&policy, &change) {
                 Verdict::Allowed => allowed.push(change),
                 Verdict::Denied(reason) => refused.entry(reason).or_default().push(change),
                 Verdict::Open(rules) => open.push((change, rules)),
@@ -48,10 +50,10 @@ impl Gate {
         }
         if !open.is_empty() {
             let request = self.change_request(submitted, &open);
-            let wait = self.settings.seen().limits.permission_wait;
-            let asked = running::ask(&self.log, &request, wait, cancel, &CancellationToken::new()).await?;
+            let (wait, gone) = (now.limits.permission_wait, CancellationToken::new());
+            let (answer, _) = running::ask(&self.log, &request, wait, cancel, &gone).await?;
             for (change, rules) in open {
-                match &asked.0 {
+                match &answer {
                     Ok(()) => allowed.push(change),
                     Err(reason) => {
                         let reason = running::with_rules(reason.clone(), &rules);
@@ -84,12 +86,9 @@ impl Gate {
 
     /// Decides about a change by the rules: as about `git config` outside of the sandbox, or as
     /// about a file tool.
-    fn verdict(&self, state: &SessionState, change: &ControlChange) -> Verdict {
-        let now = self.settings.seen();
-        let policy = self.policy(&now, state, CommandConfinement::Off);
-        let lines: Vec<_> =
-            change.settings.iter().map(|(name, value)| line(name, value.as_deref())).collect();
-        let mut accesses: Vec<_> = lines.into_iter().map(|line| self.execution(line)).collect();
+    fn verdict(&self, policy: &Policy<'_>, change: &ControlChange) -> Verdict {
+        let lines = change.settings.iter().map(|(name, value)| line(name, value.as_deref()));
+        let mut accesses: Vec<_> = lines.map(|line| self.execution(line)).collect();
         let (tool, effect) = match accesses.is_empty() {
             true => ("file_write", Effect::Writes),
             false => ("bash", Effect::Executes),
@@ -102,12 +101,12 @@ impl Gate {
         for access in &accesses {
             let accesses = std::slice::from_ref(access);
             let subject = Subject { tool, effect, accesses, roots: self.roots.all() };
-            match policy::decide(&policy, &subject) {
+            match policy::decide(policy, &subject) {
                 Decision::Deny { reason, .. } => return Verdict::Denied(reason),
                 Decision::Allow { rule: policy::ALLOW_RULE } => {}
                 // A mode that allows commands says nothing about what the user starts later.
                 Decision::Allow { .. } | Decision::Ask { .. } => {
-                    rules.extend(policy::remedy(&policy, &subject).rules);
+                    rules.extend(policy::remedy(policy, &subject).rules);
                     is_open = true;
                 }
             }

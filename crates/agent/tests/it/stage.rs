@@ -30,16 +30,10 @@ pub(crate) struct Setting {
 }
 
 pub(crate) async fn stage(setting: Setting) -> Stage {
-    let model = FakeModel::new(setting.script);
-    let Setting { answers, permission_mode, limits, store, rules, sandbox, .. } = setting;
-    let options = RuntimeOptions {
-        start: SessionStart { permission_mode, ..SessionStart::default() },
-        limits,
-        sandbox,
-        permissions: PermissionOptions { rules, ..PermissionOptions::default() },
-        ..RuntimeOptions::default()
-    };
-    stage_with(model, answers, options, store).await
+    let Setting { script, answers, permission_mode, limits, store, rules, sandbox } = setting;
+    let permissions = PermissionOptions { rules, ..PermissionOptions::default() };
+    let options = RuntimeOptions { permissions, sandbox, ..options(permission_mode, limits) };
+    stage_with(FakeModel::new(script), answers, options, store).await
 }
 
 pub(crate) async fn stage_on(
@@ -49,12 +43,12 @@ pub(crate) async fn stage_on(
     limits: Limits,
     store: Arc<MemoryStore>,
 ) -> Stage {
-    let options = RuntimeOptions {
-        start: SessionStart { permission_mode, ..SessionStart::default() },
-        limits,
-        ..RuntimeOptions::default()
-    };
-    stage_with(model, answers, options, store).await
+    stage_with(model, answers, options(permission_mode, limits), store).await
+}
+
+fn options(permission_mode: PermissionMode, limits: Limits) -> RuntimeOptions {
+    let start = SessionStart { permission_mode, ..SessionStart::default() };
+    RuntimeOptions { start, limits, ..RuntimeOptions::default() }
 }
 
 async fn stage_with(

@@ -3,15 +3,23 @@
 use super::entry::EntryHandle;
 use super::files::rename_to_free_name;
 use crate::AbsPath;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 
 /// The maximum number of names that are tried.
 const NAMES: usize = 100;
 
-/// What the names of renamed files end with; a number may follow.
-pub(super) const ASIDE: &str = ".not-trusted";
+/// Returns the name for a renamed file with this name; the numbers are tried in order.
+pub(super) fn name(name: &OsStr, number: usize) -> OsString {
+    let mut aside = name.to_owned();
+    aside.push(".not-trusted");
+    if number > 0 {
+        aside.push(format!("-{number}"));
+    }
+    aside
+}
 
-/// What has become of a file.
+/// The result of an attempt to rename a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Aside {
     /// It has this name.
@@ -36,9 +44,7 @@ pub(super) fn set_aside(path: &AbsPath) -> Result<Aside, String> {
         Err(error) => return Err(error.to_string()),
     };
     for number in 0..NAMES {
-        let suffix = if number == 0 { String::new() } else { format!("-{number}") };
-        let mut name = entry.name.clone();
-        name.push(format!("{ASIDE}{suffix}"));
+        let name = name(&entry.name, number);
         match rename_to_free_name(&entry.directory, &entry.name, &entry.directory, &name) {
             Ok(()) => {
                 let directory = path.parent().unwrap_or_else(|| path.clone());

@@ -1,4 +1,4 @@
-//! Opens and creates directories without following links.
+//! Opens directories without following links.
 
 use crate::AbsPath;
 use rustix::fs::{CWD, Mode, OFlags};
@@ -6,19 +6,11 @@ use rustix::io::Errno;
 use std::fs;
 use std::os::fd::OwnedFd;
 
-/// Creates a directory and its parents without following links.
-pub(super) fn create_directory(path: &AbsPath) -> rustix::io::Result<()> {
-    match open_by_component(path, true) {
-        Err(Errno::NOTDIR) if has_link_component(path) => Err(Errno::LOOP),
-        Err(error) => Err(error),
-        Ok(_) => Ok(()),
-    }
-}
-
 /// The flags that open a directory.
 pub(super) const DIRECTORY_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-/// Opens a directory, as a handle for names in it, without following links.
+/// Opens a directory, as a handle for names in it, without following links. A link is
+/// [`Errno::LOOP`].
 #[cfg(target_os = "linux")]
 pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
@@ -30,14 +22,24 @@ pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// Opens a directory, as a handle for names in it, without following links.
+/// Opens a directory, as a handle for names in it, without following links. A link is
+/// [`Errno::LOOP`].
 #[cfg(not(target_os = "linux"))]
 pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     open_by_component(path, false)
 }
 
-/// Opens a directory without following links, with one call per component.
+/// Opens a directory without following links, with one call per component; `make` creates those
+/// that are missing. A link is [`Errno::LOOP`], as for `openat2`.
 pub(super) fn open_by_component(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> {
+    match open_each(path, make) {
+        // The system reports that a link is no directory.
+        Err(Errno::NOTDIR) if has_link_component(path) => Err(Errno::LOOP),
+        opened => opened,
+    }
+}
+
+fn open_each(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW | OFlags::PATH;
     #[cfg(not(target_os = "linux"))]
@@ -59,7 +61,7 @@ pub(super) fn open_by_component(path: &AbsPath, make: bool) -> rustix::io::Resul
 }
 
 /// Returns whether a component of a path is a link now.
-pub(super) fn has_link_component(path: &AbsPath) -> bool {
+fn has_link_component(path: &AbsPath) -> bool {
     let mut at = Some(path.clone());
     while let Some(path) = at {
         if fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_symlink()) {

@@ -4,7 +4,7 @@
 //! the resolved directory is opened without following any link (stricter than `RESOLVE_BENEATH`: a
 //! resolved path contains no links). From then on the directory cannot be exchanged.
 
-use super::directory::{DIRECTORY_FLAGS, has_link_component, open_by_component, open_directory};
+use super::directory::{DIRECTORY_FLAGS, open_by_component, open_directory};
 use super::index::{self, TooMany};
 use crate::path::text_of;
 use crate::{AbsPath, FileKind, Pins, SystemError};
@@ -120,11 +120,19 @@ pub(super) fn directory(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Owned
             .and_then(|handle| rustix::fs::openat(handle, ".", DIRECTORY_FLAGS, Mode::empty())),
         None => rustix::fs::openat(CWD, path.as_std(), DIRECTORY_FLAGS, Mode::empty()),
     };
-    opened.map_err(|error| match (error, &target) {
-        (Errno::LOOP, Some(_)) => SystemError::Moved(path.clone()),
-        (Errno::NOTDIR, Some(target)) if has_link_component(target) => SystemError::Moved(path.clone()),
-        _ => SystemError::from_io("list", path, error.into()),
+    opened.map_err(|error| match target {
+        Some(_) => failed("list", path, error),
+        None => SystemError::from_io("list", path, error.into()),
     })
+}
+
+/// Returns the error of an operation on a path that was opened without following links: a link
+/// means that the path has changed.
+pub(super) fn failed(operation: &'static str, path: &AbsPath, error: Errno) -> SystemError {
+    match error {
+        Errno::LOOP => SystemError::Moved(path.clone()),
+        error => SystemError::from_io(operation, path, error.into()),
+    }
 }
 
 /// Returns the metadata of a path without links.
@@ -195,10 +203,6 @@ impl EntryHandle {
 
     /// Opens the directory of a path without following links; `make` creates missing directories.
     pub(super) fn open(path: &AbsPath, make: bool) -> Result<Self, SystemError> {
-        let fail = |source: Errno| match source {
-            Errno::LOOP => SystemError::Moved(path.clone()),
-            other => SystemError::from_io("open", path, other.into()),
-        };
         let (Some(parent), Some(name)) = (path.parent(), path.as_std().file_name()) else {
             return Err(SystemError::IsDirectory(path.clone()));
         };
@@ -206,12 +210,7 @@ impl EntryHandle {
             Err(Errno::NOENT) if make => open_by_component(&parent, true),
             opened => opened,
         };
-        // If a directory was replaced by a link, the step-by-step path reports ENOTDIR and
-        // `openat2` ELOOP.
-        let directory = directory.map_err(|error| match error {
-            Errno::NOTDIR if has_link_component(&parent) => SystemError::Moved(path.clone()),
-            error => fail(error),
-        })?;
+        let directory = directory.map_err(|error| failed("open", path, error))?;
         Ok(Self { directory, name: name.to_owned(), path: path.clone() })
     }
 
@@ -244,10 +243,7 @@ impl EntryHandle {
         }
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty());
-        let file = File::from(file.map_err(|error| match error {
-            Errno::LOOP => SystemError::Moved(self.path.clone()),
-            error => fail(error.into()),
-        })?);
+        let file = File::from(file.map_err(|error| failed(operation, &self.path, error))?);
         // The file may have been replaced since the check above.
         expect_regular(&self.path, &file.metadata().map_err(fail)?)?;
         Ok(file)

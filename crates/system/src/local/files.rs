@@ -89,10 +89,8 @@ pub(super) fn read_dir(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<En
 
 pub(super) fn create_dir_all(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(), SystemError> {
     let target = entry::target(path, pinned)?;
-    directory::create_directory(&target).map_err(|error| match error {
-        Errno::LOOP => SystemError::Moved(path.clone()),
-        error => SystemError::from_io("create directory", path, error.into()),
-    })
+    let made = directory::open_by_component(&target, true);
+    made.map(drop).map_err(|error| entry::failed("create directory", path, error))
 }
 
 /// Removes a file, a link (not its target), or a directory with its contents.

@@ -370,7 +370,7 @@ fn compare_files(sandbox: &mut Sandbox, controls: &Controls, in_place: bool) -> 
     bases
 }
 
-/// How a command is started.
+/// The start of a command.
 #[derive(Debug, Clone, Copy)]
 struct LaunchKind {
     /// Another program starts the launcher, in an environment that differs from this process's.

@@ -141,7 +141,7 @@ async fn pump(
     }
     let mut rest = decoder.finish().to_owned();
     if let Some(aftermath) = aftermath {
-        rest.push_str(&said(blocking(move || aftermath.run()).await));
+        rest.push_str(&reported(blocking(move || aftermath.run()).await));
     }
     stream.close(&rest, status);
 }
@@ -150,18 +150,19 @@ async fn pump(
 #[expect(deprecated, reason = "its successor is `unsafe` for types that do not own their descriptor")]
 async fn watch(aftermath: Option<Arc<Aftermath>>, stream: &Stream) {
     let changes = aftermath.as_ref().and_then(|aftermath| AsyncFd::new(aftermath.changes()?).ok());
-    while let (Some(aftermath), Some(changes)) = (aftermath.clone(), &changes) {
-        let Ok(mut ready) = changes.readable().await else { break };
+    let (Some(aftermath), Some(changes)) = (aftermath, changes) else { return std::future::pending().await };
+    while let Ok(mut ready) = changes.readable().await {
         // There may be more changes in a moment.
         tokio::time::sleep(CHANGES_GATHERED).await;
         ready.clear_ready();
-        stream.push(&said(blocking(move || aftermath.disable()).await));
+        let aftermath = Arc::clone(&aftermath);
+        stream.push(&reported(blocking(move || aftermath.disable()).await));
     }
     std::future::pending().await
 }
 
 /// Returns lines of the sandbox as they appear in the output.
-fn said(lines: Vec<String>) -> String {
+fn reported(lines: Vec<String>) -> String {
     lines.into_iter().map(|line| format!("sandbox: {line}\n")).collect()
 }
 

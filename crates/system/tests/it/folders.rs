@@ -126,7 +126,7 @@ async fn a_pull_brings_a_new_folder() {
 }
 
 #[tokio::test]
-async fn two_commands_that_create_a_folder_do_not_disturb_each_other() {
+async fn two_commands_create_a_folder_at_once() {
     let Some((stage, _own)) = project().await else { return };
     let line = |name: &str| {
         format!(
@@ -238,7 +238,7 @@ async fn a_changed_file_is_put_back() {
         (read(&stage, ".envrc").as_deref(), read(&stage, ".envrc.not-trusted")),
         (Some("evil\n"), None)
     );
-    // What is put back has the permissions that it had.
+    // A file that is put back has the permissions that it had.
     assert!(outside(&stage, "chmod 600 .envrc").await);
     for line in [
         "rm .envrc",

@@ -247,7 +247,7 @@ async fn a_program_for_git_stays_in_the_room() {
 }
 
 #[tokio::test]
-async fn a_new_repository_is_disabled_while_its_command_runs() {
+async fn a_new_repository_is_disabled_at_once() {
     let Some((stage, _own)) = repository().await else { return };
     if !holds(&stage).await {
         return;

@@ -66,17 +66,13 @@ impl Files {
         (bases, others)
     }
 
-    /// Makes a change, if the file still is what it was.
+    /// Changes a file, and removes the one that was renamed.
     pub(super) fn carry_over(
         &mut self,
-        aside: &Option<AbsPath>,
-        change: &ControlChange,
+        aside: Option<&AbsPath>,
+        path: &AbsPath,
+        after: Option<Content>,
     ) -> Result<(), SystemError> {
-        let path = &change.path;
-        if content(path).map(|content| content.bytes) != change.before {
-            return Err(SystemError::Changed(path.clone()));
-        }
-        let after = Content::after(change);
         match &after {
             Some(after) => after.write_to(path)?,
             None => {
@@ -84,7 +80,7 @@ impl Files {
                 removed.map_err(|error| SystemError::from_io("remove", path, error.into()))?;
             }
         }
-        if let Some(aside) = aside.as_ref().filter(|aside| content(aside) == after) {
+        if let Some(aside) = aside.filter(|aside| content(aside) == after) {
             EntryHandle::open(aside, false)?.remove().ok();
         }
         if let Some(base) = self.bases.get(path).and_then(Weak::upgrade) {
@@ -101,15 +97,17 @@ impl Base {
         let mut before = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         let is_there = fs::symlink_metadata(path.as_std()).is_ok();
         let now = content(path);
-        if now == *before && now.is_some() == is_there {
+        // Neither a link, nor a directory, nor a large file.
+        let is_plain = now.is_some() == is_there;
+        if now == *before && is_plain {
             return Vec::new();
         }
         let has = |content: &Option<Content>| {
             let id = content.as_ref().map(Content::id);
             self.versions.iter().any(|tree| tree.get("").map(|version| version.id.as_str()) == id.as_deref())
         };
-        // What no reference has would be lost.
-        if now.is_some() == is_there && has(&now) && (before.is_none() || has(&before)) {
+        // Content that no reference has would be lost.
+        if is_plain && has(&now) && (before.is_none() || has(&before)) {
             *before = now;
             return Vec::new();
         }
@@ -126,22 +124,20 @@ impl Base {
         {
             lines.push(format!("{path} could not be put back: {error}"));
         }
-        let is_plain = now.is_some() == is_there;
-        match is_plain {
-            true => findings.add(
-                directory,
-                ControlChange {
-                    path: path.clone(),
-                    settings: Vec::new(),
-                    before: before.as_ref().map(|content| content.bytes.clone()),
-                    executable: now.as_ref().is_some_and(Content::is_executable),
-                    after: now.map(|content| content.bytes),
-                    place: ControlPlace::Aside(aside),
-                },
-            ),
-            false => lines.extend(aside.map(|aside| {
-                format!("{path} was renamed to {aside}: other programs obey such a file automatically")
-            })),
+        if is_plain {
+            let key = (path, &now, &*before);
+            findings.add(directory, key, || ControlChange {
+                path: path.clone(),
+                settings: Vec::new(),
+                before: before.as_ref().map(|content| content.bytes.clone()),
+                executable: now.as_ref().is_some_and(Content::is_executable),
+                after: now.as_ref().map(|content| content.bytes.clone()),
+                place: ControlPlace::Aside(aside),
+            });
+        } else if let Some(aside) = aside {
+            lines.push(format!(
+                "{path} was renamed to {aside}: other programs obey such a file automatically"
+            ));
         }
         lines
     }

@@ -1,10 +1,10 @@
-//! What is found out about the changes of commands.
+//! The changes of commands that are not carried over.
 
 use crate::{AbsPath, ControlChange};
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The changes of commands that are not carried over.
+/// Reports changes, and keeps those that the user decides about.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// Descriptions of what was reported. Each change is reported once.
@@ -20,11 +20,17 @@ impl Findings {
         self.reported.insert(line.clone()).then_some(line).into_iter().collect()
     }
 
-    /// Adds a change of a session's commands, once.
-    pub(super) fn add(&mut self, directory: &AbsPath, change: ControlChange) {
+    /// Adds a change of a session's commands, unless one with the same key was added before.
+    pub(super) fn add(
+        &mut self,
+        directory: &AbsPath,
+        key: impl Hash,
+        change: impl FnOnce() -> ControlChange,
+    ) {
         let mut hasher = DefaultHasher::new();
-        (directory, &change).hash(&mut hasher);
+        (directory, key).hash(&mut hasher);
         if self.reported.insert(format!("{:016x}", hasher.finish())) {
+            let change = change();
             let open = self.open.entry(directory.clone()).or_default();
             open.retain(|known| known.path != change.path);
             open.push(change);

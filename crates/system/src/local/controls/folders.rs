@@ -13,11 +13,12 @@ use rustix::fs::{AtFlags, OFlags};
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::hash::{Hash, Hasher};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// A file as git records it: the id of its content, and whether it is executable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::local) struct Version {
     pub(super) id: String,
     executable: bool,
@@ -94,7 +95,7 @@ impl Folders {
         directory: &AbsPath,
         findings: &mut Findings,
     ) -> Result<Option<(LinkedFile, Vec<String>)>, SystemError> {
-        let copy = directory.join(name(path));
+        let copy = self.copy_of(path, directory);
         let is_missing = fs::symlink_metadata(path.as_std()).is_err();
         if is_missing && !self.folders.contains_key(&copy) {
             return Ok(None);
@@ -167,18 +168,18 @@ impl Folders {
         folder.carry(copy, directory, findings)
     }
 
-    /// Makes a change of the original that a file in a copy has, if the original still is what it
-    /// was.
-    pub(super) fn carry_over(&mut self, copy: &AbsPath, change: &ControlChange) -> Result<(), SystemError> {
-        let changed = || SystemError::Changed(change.path.clone());
+    /// Changes the original of a file in a copy.
+    pub(super) fn carry_over(
+        &mut self,
+        copy: &AbsPath,
+        path: &AbsPath,
+        after: Option<Content>,
+    ) -> Result<(), SystemError> {
         let found = self.folders.iter_mut().find_map(|(at, folder)| Some((copy.relative_to(at)?, folder)));
-        let (file, folder) = found.ok_or_else(changed)?;
-        if content(&change.path).map(|content| content.bytes) != change.before {
-            return Err(changed());
-        }
-        match Content::after(change) {
+        let (file, folder) = found.ok_or_else(|| SystemError::Changed(path.clone()))?;
+        match after {
             Some(content) => {
-                content.write_to(&change.path)?;
+                content.write_to(path)?;
                 folder.base.insert(file.to_owned(), content.version());
             }
             None => {
@@ -235,26 +236,30 @@ impl Folder {
             return findings.report(&path, "its copy has something in it that is not carried over");
         };
         for file in changes(&self.base, &copy) {
-            let target = path.join(&file);
-            // Commands may change the file meanwhile: what is decided about is what is written.
-            let read = copy.get(&file).and_then(|_| content(&at.join(&file)));
-            let version = read.as_ref().map(Content::version);
-            let version = version.as_ref();
+            let (target, place) = (path.join(&file), at.join(&file));
+            let (version, before) = (copy.get(&file), self.base.get(&file));
             let has = |version| self.versions.iter().any(|tree| tree.get(&file) == version);
-            // What no reference has would be lost.
-            if !has(version) || self.base.contains_key(&file) && !has(self.base.get(&file)) {
-                let change = ControlChange {
-                    path: target.clone(),
-                    settings: Vec::new(),
-                    before: content(&target).map(|content| content.bytes),
-                    executable: read.as_ref().is_some_and(Content::is_executable),
-                    after: read.map(|content| content.bytes),
-                    place: ControlPlace::Folder(at.join(&file)),
-                };
-                findings.add(directory, change);
+            // Content that no reference has would be lost.
+            if !has(version) || before.is_some() && !has(before) {
+                findings.add(directory, (&place, version, before), || {
+                    let after = version.and_then(|_| content(&place));
+                    ControlChange {
+                        path: target.clone(),
+                        settings: Vec::new(),
+                        before: content(&target).map(|content| content.bytes),
+                        executable: after.as_ref().is_some_and(Content::is_executable),
+                        after: after.map(|content| content.bytes),
+                        place: ControlPlace::Folder(place.clone()),
+                    }
+                });
                 continue;
             }
-            if version_of(&target).as_ref() != self.base.get(&file) {
+            let read = version.and_then(|_| content(&place));
+            // A command has changed it meanwhile. It is looked at again after the next one.
+            if read.as_ref().map(Content::version).as_ref() != version {
+                continue;
+            }
+            if version_of(&target).as_ref() != before {
                 lines.extend(findings.report(&target, "the file was changed outside of the sandbox too"));
                 continue;
             }
@@ -265,8 +270,9 @@ impl Folder {
                     Ok(())
                 }
             };
+            let version = version.cloned();
             match (carried, version) {
-                (Ok(()), Some(version)) => drop(self.base.insert(file, version.clone())),
+                (Ok(()), Some(version)) => drop(self.base.insert(file, version)),
                 (Ok(()), None) => drop(self.base.remove(&file)),
                 (Err(error), _) => lines.extend(findings.report(&target, &error.to_string())),
             }
@@ -336,11 +342,17 @@ impl PartialEq for Content {
     }
 }
 
+impl Hash for Content {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.bytes, self.is_executable()).hash(state);
+    }
+}
+
 impl Content {
-    /// Returns the content that a file would have after a change. It keeps the permissions of those
-    /// who may read it.
-    pub(super) fn after(change: &ControlChange) -> Option<Self> {
-        let mode = content(&change.path).map_or(0o644, |now| now.mode);
+    /// Returns the content of a file after a change of `now`. It keeps the permissions of those who
+    /// may read it.
+    pub(super) fn after(change: &ControlChange, now: Option<&Self>) -> Option<Self> {
+        let mode = now.map_or(0o644, |now| now.mode);
         let mode = if change.executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
         change.after.clone().map(|bytes| Self { bytes, mode })
     }

@@ -26,7 +26,7 @@ use crate::{AbsPath, ControlChange, ControlPlace, GitRemote, LinkedFile, SystemE
 use config::{Config, Difference};
 use files::Files;
 use findings::Findings;
-use folders::Folders;
+use folders::{Content, Folders};
 use small_file::{LOCK, NEW, name, write};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,7 @@ const BASES: &str = "bases";
 /// Addresses of remotes, each with the directory of its repository.
 type Added = HashSet<(AbsPath, String)>;
 
-/// What a command may change of the files that git, editors or agents obey.
+/// The files that git, editors or agents obey and that a command may change.
 #[derive(Debug, Default)]
 pub(super) struct Changeable {
     /// The copies of configurations of git.
@@ -144,26 +144,26 @@ impl Controls {
 
     /// Makes a change of the original, if that still is what it was.
     pub(super) fn carry_over(&self, change: &ControlChange) -> Result<(), SystemError> {
-        let bytes = |text: Option<String>| text.map(String::into_bytes);
+        let now = folders::content(&change.path);
+        if now.as_ref().map(|now| &now.bytes) != change.before.as_ref() {
+            return Err(SystemError::Changed(change.path.clone()));
+        }
+        let after = Content::after(change, now.as_ref());
         match &change.place {
             ControlPlace::Linked(copy) => {
-                let changed = || SystemError::Changed(change.path.clone());
-                if bytes(read(&change.path)) != change.before {
-                    return Err(changed());
-                }
-                let text = |bytes: &Option<Vec<u8>>| String::from_utf8(bytes.clone()?).ok();
-                let after = text(&change.after).ok_or_else(changed)?;
-                write(&change.path, after.as_bytes(), LOCK, None)?;
+                let parsed =
+                    |bytes: &Option<Vec<u8>>| Config::parse(std::str::from_utf8(bytes.as_ref()?).ok()?);
+                write(&change.path, change.after.as_deref().unwrap_or_default(), LOCK, None)?;
                 let known = read(&base(copy)).and_then(|text| Config::parse(&text));
-                let before = text(&change.before).and_then(|text| Config::parse(&text));
-                if let (Some(known), Some(before), Some(after)) = (known, before, Config::parse(&after)) {
+                let (before, after) = (parsed(&change.before), parsed(&change.after));
+                if let (Some(known), Some(before), Some(after)) = (known, before, after) {
                     let text = known.with(&before.difference(&after)).text();
                     write(&base(copy), text.as_bytes(), NEW, None)?;
                 }
                 Ok(())
             }
-            ControlPlace::Folder(copy) => self.folders().carry_over(copy, change),
-            ControlPlace::Aside(aside) => self.files().carry_over(aside, change),
+            ControlPlace::Folder(copy) => self.folders().carry_over(copy, &change.path, after),
+            ControlPlace::Aside(aside) => self.files().carry_over(aside.as_ref(), &change.path, after),
         }
     }
 
@@ -289,15 +289,14 @@ fn carry(file: &LinkedFile, directory: &AbsPath, findings: &mut Findings, added:
     match read(&file.path).and_then(|original| Some((Config::parse(&original)?, original))) {
         Some((parsed, original)) => {
             let after = parsed.with(&others).text();
-            let change = ControlChange {
+            findings.add(directory, (&file.path, &original, &after), || ControlChange {
                 path: file.path.clone(),
                 settings: others.named(),
-                before: Some(original.into_bytes()),
-                after: Some(after.into_bytes()),
+                before: Some(original.clone().into_bytes()),
+                after: Some(after.clone().into_bytes()),
                 executable: false,
                 place: ControlPlace::Linked(file.copy.clone()),
-            };
-            findings.add(directory, change);
+            });
         }
         None => lines.extend(findings.report(&file.path, "the original cannot be read here")),
     }
@@ -392,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_carried_over_if_the_original_is_the_same() {
+    fn a_change_needs_the_original_as_it_was() {
         let stage = Stage::new();
         let (files, _) = stage.prepare();
         append(&files[0].copy, "\thooksPath = .githooks\n");

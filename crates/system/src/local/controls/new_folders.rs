@@ -5,7 +5,7 @@
 use super::findings::Findings;
 use super::folders::Folders;
 use crate::AbsPath;
-use crate::local::aside::ASIDE;
+use crate::local::aside;
 use std::fs;
 
 /// A folder that does not exist before a command.
@@ -31,15 +31,13 @@ impl NewFolder {
         folders: &mut Folders,
         findings: &mut Findings,
     ) -> Vec<String> {
-        let asides = (self.first..).map(|number| aside(&self.path, number)).take_while(is_there);
         let mut lines = Vec::new();
-        for aside in asides.collect::<Vec<_>>() {
-            lines.extend(
-                folders
-                    .adopt(&self.path, &aside, directory)
-                    .err()
-                    .map(|why| format!("{} was renamed to {aside}: {why}", self.path)),
-            );
+        for aside in (self.first..).map(|number| aside(&self.path, number)).take_while(is_there) {
+            if let Err(why) = folders.adopt(&self.path, &aside, directory) {
+                // The launcher has put an empty directory in its place.
+                fs::remove_dir(self.path.as_std()).ok();
+                lines.push(format!("{} was renamed to {aside}: {why}", self.path));
+            }
         }
         let copy = folders.copy_of(&self.path, directory);
         lines.extend(folders.carry(&copy, directory, findings));
@@ -49,9 +47,8 @@ impl NewFolder {
 
 /// Returns the path of a renamed folder, as the launcher chooses it.
 fn aside(path: &AbsPath, number: usize) -> AbsPath {
-    let number = if number == 0 { String::new() } else { format!("-{number}") };
-    let name = format!("{}{ASIDE}{number}", path.file_name().unwrap_or_default());
-    path.parent().unwrap_or_else(|| path.clone()).join(&name)
+    let name = aside::name(path.as_std().file_name().unwrap_or_default(), number);
+    path.parent().unwrap_or_else(|| path.clone()).join_os(&name)
 }
 
 fn is_there(path: &AbsPath) -> bool {

@@ -50,7 +50,7 @@ pub(super) struct Listing {
     pub(super) links: Vec<String>,
     /// The number of other files.
     files: usize,
-    /// Whether the mode of the directory keeps it from being listed.
+    /// `true` if the mode of the directory keeps it from being listed.
     pub(super) is_closed: bool,
 }
 

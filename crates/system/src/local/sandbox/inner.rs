@@ -55,9 +55,11 @@ pub(super) fn run() -> u8 {
     };
     match request.processes {
         true => {
-            // Without it the command runs, and is not stopped while guards are put back.
-            std::thread::Builder::new().spawn(|| stop_and_go(supervisor)).ok();
-            first_process(&mut command, &request)
+            // The supervisor waits for its answers.
+            match std::thread::Builder::new().spawn(|| stop_and_go(supervisor)) {
+                Ok(_) => first_process(&mut command, &request),
+                Err(error) => failed(&format!("a thread of the supervision: {error}")),
+            }
         }
         false => failed(&cannot_run(&request, &command.exec())),
     }

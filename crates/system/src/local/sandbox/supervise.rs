@@ -10,7 +10,7 @@ use super::{
     launch_request::LaunchRequest,
     mounts, namespaces,
     variables::HiddenVariables,
-    watch::{REASON, Seen, Watch},
+    watch::{Seen, Watch},
     words::{GO, START, STOP, TERM},
 };
 use crate::SandboxLevel;
@@ -26,6 +26,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -82,11 +83,7 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     if let Some(watch) = &mut watch {
         watch.take_placed().iter().for_each(|path| mounts::unplace(path));
         let appeared = watch.all();
-        let renamed = watch.rename(appeared);
-        renamed.lines.iter().for_each(|line| print_error(line));
-        for (path, name) in renamed.directories {
-            print_error(&format!("{} was renamed to {}: {REASON}", path.display(), name.display()));
-        }
+        watch.rename(appeared).iter().for_each(|renamed| print_error(&renamed.line));
     }
     match end {
         Ok(end) => {
@@ -281,37 +278,39 @@ fn relay(
 /// Stops the processes of the command. Returns whether they were stopped.
 fn stop(mut inner: &UnixStream, status_lines: &mut String) -> bool {
     const STOPPED: &str = "stopped\n";
-    let known = status_lines.matches(STOPPED).count();
     if inner.write_all(&[STOP]).is_err() {
         return false;
     }
-    while status_lines.matches(STOPPED).count() == known {
+    loop {
+        if let Some(at) = status_lines.find(STOPPED) {
+            status_lines.replace_range(at..at + STOPPED.len(), "");
+            return true;
+        }
         if !read_status(inner, status_lines) {
             return false;
         }
     }
-    true
 }
 
 /// Renames what has appeared, and puts guards back. A directory that commands may change in a copy
 /// stays where it is for the command.
 fn put_back(request: &LaunchRequest, watch: &mut Watch, seen: Seen) -> Result<(), String> {
-    let renamed = watch.rename(seen.appeared);
-    renamed.lines.iter().for_each(|line| print_error(line));
-    for (path, name) in renamed.directories {
-        let is_copied = request.sandbox.protected.copied.iter().any(|copied| copied.as_std() == path);
-        if request.joins && is_copied {
-            mounts::place(&path, &name)?;
-            watch.place(path);
-        } else {
-            print_error(&format!("{} was renamed to {}: {REASON}", path.display(), name.display()));
+    for renamed in watch.rename(seen.appeared) {
+        let is_copied =
+            |path: &Path| request.sandbox.protected.copied.iter().any(|copied| copied.as_std() == path);
+        match renamed.directory.filter(|_| request.joins && is_copied(&renamed.path)) {
+            Some(name) => {
+                mounts::place(&renamed.path, &name)?;
+                watch.place(renamed.path);
+            }
+            None => print_error(&renamed.line),
         }
     }
     if seen.guards_fell {
         mounts::guard(&request.sandbox)
             .map_err(|problem| format!("a guard cannot be put back: {problem}"))?;
     }
-    match renamed.persists {
+    match watch.persists() {
         true => Err("it kept creating files that other programs obey automatically".to_owned()),
         false => Ok(()),
     }

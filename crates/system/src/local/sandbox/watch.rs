@@ -5,6 +5,7 @@
 //! creating such files is killed.
 
 use crate::limits::FORBIDDEN_RENAMES;
+use crate::local::aside;
 use crate::{AbsPath, Folded};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use std::collections::{BTreeSet, HashMap};
@@ -15,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The reason shown for a renamed file.
-pub(super) const REASON: &str = "other programs obey such a file automatically";
+const REASON: &str = "other programs obey such a file automatically";
 
 /// The events by which something appears in a directory.
 const EVENTS: WatchFlags = WatchFlags::CREATE.union(WatchFlags::MOVED_TO).union(WatchFlags::ONLYDIR);
@@ -33,26 +34,27 @@ pub(super) struct Watch {
     /// The places at which the command finds directories that were renamed, with their identity.
     placed: HashMap<PathBuf, (u64, u64)>,
     renamed: usize,
+    /// `true` if something could be neither renamed nor removed.
+    has_failed: bool,
 }
 
-/// What has happened in the watched directories.
+/// The changes in the watched directories.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     /// The files and directories that have appeared.
     pub(super) appeared: Vec<PathBuf>,
-    /// Whether a guarded file was replaced.
+    /// `true` if a guarded file was replaced.
     pub(super) guards_fell: bool,
 }
 
-/// What has become of files that have appeared.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// A file or directory that has appeared and was renamed or removed.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Renamed {
-    /// A line for each file that was renamed.
-    pub(super) lines: Vec<String>,
-    /// The directories that were renamed, each with its new path.
-    pub(super) directories: Vec<(PathBuf, PathBuf)>,
-    /// Whether the command keeps creating such files.
-    pub(super) persists: bool,
+    pub(super) path: PathBuf,
+    /// The new path of a directory that was renamed.
+    pub(super) directory: Option<PathBuf>,
+    /// A line that reports it.
+    pub(super) line: String,
 }
 
 impl Watch {
@@ -84,6 +86,7 @@ impl Watch {
             empty: HashMap::new(),
             placed: HashMap::new(),
             renamed: 0,
+            has_failed: false,
         }))
     }
 
@@ -137,25 +140,26 @@ impl Watch {
     }
 
     /// Renames files and directories that have appeared.
-    pub(super) fn rename(&mut self, appeared: Vec<PathBuf>) -> Renamed {
-        let mut all = Renamed::default();
+    pub(super) fn rename(&mut self, appeared: Vec<PathBuf>) -> Vec<Renamed> {
+        let mut all = Vec::new();
         for path in appeared {
             if !self.is_forbidden(&path) {
                 continue;
             }
             self.renamed += 1;
             let is_directory = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
-            match rename_forbidden(&path, REASON) {
-                Ok((_, Some(name))) if is_directory => all.directories.push((path, name)),
-                Ok((line, _)) => all.lines.push(line),
-                Err(line) => {
-                    all.lines.push(line);
-                    all.persists = true;
-                }
-            }
+            let (line, name) = rename_forbidden(&path, REASON).unwrap_or_else(|line| {
+                self.has_failed = true;
+                (line, None)
+            });
+            all.push(Renamed { path, directory: name.filter(|_| is_directory), line });
         }
-        all.persists |= self.renamed >= FORBIDDEN_RENAMES;
         all
+    }
+
+    /// Returns whether the command keeps creating such files.
+    pub(super) fn persists(&self) -> bool {
+        self.has_failed || self.renamed >= FORBIDDEN_RENAMES
     }
 
     /// Watches the empty directories among some paths.
@@ -189,12 +193,7 @@ fn is_empty(directory: &Path) -> bool {
 fn rename_forbidden(path: &Path, why: &str) -> Result<(String, Option<PathBuf>), String> {
     let shown = path.display();
     for number in 0..FORBIDDEN_RENAMES {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".not-trusted");
-        if number > 0 {
-            name.push(format!("-{number}"));
-        }
-        let name = PathBuf::from(name);
+        let name = path.with_file_name(aside::name(path.file_name().unwrap_or_default(), number));
         if fs::symlink_metadata(&name).is_err() && fs::rename(path, &name).is_ok() {
             return Ok((format!("{shown} was renamed to {}: {why}", name.display()), Some(name)));
         }
@@ -232,9 +231,11 @@ mod tests {
         let seen = watch.seen();
         assert!(seen.appeared.len() == 2 && !seen.guards_fell, "{seen:?}");
         let renamed = watch.rename(seen.appeared);
-        assert!(renamed.lines.len() == 1 && !renamed.persists, "{renamed:?}");
+        assert!(renamed.len() == 2 && !watch.persists(), "{renamed:?}");
         let expected = [".VSCode", ".VSCode.not-trusted"].map(|name| path(name).as_std().to_owned());
-        assert_eq!(renamed.directories, [(expected[0].clone(), expected[1].clone())]);
+        let directories: Vec<_> =
+            renamed.into_iter().filter_map(|it| Some((it.path, it.directory?))).collect();
+        assert_eq!(directories, [(expected[0].clone(), expected[1].clone())]);
         assert!(path(".envrc.not-trusted").as_std().exists() && expected[1].exists());
         assert!(path(".npmrc").as_std().exists() && path("other").as_std().exists());
         fs::rename(path("other").as_std(), mine.as_std()).unwrap();
@@ -243,7 +244,8 @@ mod tests {
         for _ in 0..FORBIDDEN_RENAMES {
             fs::write(path(".envrc").as_std(), "x").unwrap();
             let appeared = watch.seen().appeared;
-            persists |= watch.rename(appeared).persists;
+            watch.rename(appeared);
+            persists |= watch.persists();
         }
         assert!(persists && !path(".envrc").as_std().exists());
         assert_eq!(watch.all(), Vec::<PathBuf>::new());
