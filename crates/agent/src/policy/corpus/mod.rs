@@ -169,14 +169,19 @@ fn patterns_that_may_name_a_secret_ask() {
 /// the test build.
 #[test]
 fn a_decision_is_quick() {
-    // The minimum of many runs, because other processes use this machine too.
+    const QUICK: Duration = Duration::from_millis(10);
+    // The minimum of runs, because other processes use this machine too, for seconds at times.
     let quickest = |decides: &dyn Fn()| {
-        let each = (0..20).map(|_| {
+        let mut quickest = Duration::MAX;
+        for run in 0..1_000 {
+            if run >= 20 && quickest < QUICK {
+                break;
+            }
             let start = Instant::now();
             decides();
-            start.elapsed()
-        });
-        each.min().unwrap()
+            quickest = quickest.min(start.elapsed());
+        }
+        quickest
     };
     let files = "src/some/file.rs ".repeat(59);
     let lines = [
@@ -189,8 +194,7 @@ fn a_decision_is_quick() {
             drop(verdict(line, PermissionMode::Guardian, CommandConfinement::Off, &Grants::default()))
         });
         println!("{name}, {} bytes: {took:?}", line.len());
-        // Several times what a debug build takes on a slow machine.
-        assert!(took < Duration::from_millis(50), "{name}: {took:?}");
+        assert!(took < QUICK, "{name}: {took:?}");
     }
     let file = AbsPath::new("/w/a/deep/folder/of/the/project/file.rs").unwrap();
     let accesses = [Resolved::new(Access::Write(file.clone()), Some(file), Dialect::Bash)];

@@ -255,7 +255,7 @@ impl Folder {
                 continue;
             }
             let read = version.and_then(|_| content(&place));
-            // A command has changed it meanwhile. It is looked at again after the next one.
+            // A command has changed it meanwhile. It is compared again after the next one.
             if read.as_ref().map(Content::version).as_ref() != version {
                 continue;
             }

@@ -7,8 +7,8 @@ use std::time::Duration;
 /// Chunks of the answer, of 64 bytes each.
 const CHUNKS: usize = 5_000;
 
-/// Five times the bound of the release build, for a debug build on a busy machine.
-const BOUND: Duration = Duration::from_millis(1_500);
+/// Three times the bound of the release build, for a debug build on a busy machine.
+const BOUND: Duration = Duration::from_millis(900);
 
 /// The unit of processor time in `/proc`.
 const TICK: Duration = Duration::from_millis(10);
