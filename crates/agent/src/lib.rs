@@ -62,6 +62,7 @@ pub use event::item::{
     read_arguments,
 };
 pub use event::mode::{Mode, PermissionMode, UnknownMode};
+pub use event::network::{HostUse, NetworkUse};
 pub use event::permission::{CallPlace, PermissionOutcome};
 pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};

@@ -354,6 +354,9 @@ pub(crate) const NETWORK_PORTS: usize = 32;
 /// Maximum number of hosts that are remembered for the result of a command.
 pub(crate) const NETWORK_HOSTS: usize = 64;
 
+/// Maximum number of hosts and ports whose use is added up for a session.
+pub(crate) const NETWORK_HOSTS_OF_SESSION: usize = 256;
+
 /// Maximum number of hosts that a result names.
 pub(crate) const NETWORK_HOSTS_TOLD: usize = 8;
 

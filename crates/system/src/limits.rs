@@ -66,9 +66,11 @@ pub const INDEX_ENTRIES: usize = 2_000_000;
 /// The timeout for the launcher to show what it can enforce.
 #[cfg(target_os = "linux")]
 pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
-/// The time in which changes of a project's files are gathered before new git directories are
-/// looked for.
-pub(crate) const CHANGES_GATHERED: Duration = Duration::from_millis(250);
+/// The shortest and the longest time in which changes of a project's files are gathered before new
+/// git directories are looked for.
+pub(crate) const CHANGES_GATHERED: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(250)];
+/// The time between two such searches, as a multiple of the time that one takes.
+pub(crate) const CHANGES_SHARE: u32 = 8;
 /// Maximum time that the processes of a command are waited for while a guard is put back. A process
 /// in a system call stops when it returns.
 #[cfg(target_os = "linux")]

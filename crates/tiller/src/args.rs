@@ -533,7 +533,8 @@ pub(crate) enum PermissionsCommand {
         #[arg(long)]
         write: bool,
     },
-    /// List the decisions of a session; defaults to the most recent session of this directory.
+    /// List the decisions of a session and the hosts that its commands used; defaults to the most
+    /// recent session of this directory.
     Log {
         /// The session.
         #[arg(long, value_name = "ID")]

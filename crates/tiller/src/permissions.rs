@@ -8,7 +8,10 @@ use crate::{
     sessions::resolve_session_id,
     wiring::{self, App},
 };
-use agent::{ExplainedAs, PermissionOutcome, Runtime, SessionEvent, SessionId, explain, explained_as};
+use agent::{
+    ExplainedAs, HostUse, NetworkUse, PermissionOutcome, Runtime, SessionEvent, SessionId, ToolCallId,
+    explain, explained_as,
+};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,7 +38,7 @@ struct ExplainedStep {
     says: String,
 }
 
-/// A decision of a session.
+/// A decision of a session, or the use of a host by its commands.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Decision {
     /// The id of the session.
@@ -44,10 +47,47 @@ pub(crate) struct Decision {
     call: String,
     /// The title of the tool call.
     title: String,
-    /// The decision: allowed, always, refused, never or cancelled.
+    /// The decision: allowed, always, refused, never or cancelled. For a host: connected or
+    /// refused.
     outcome: &'static str,
-    /// The rule that decided.
+    /// The rule that decided. For a host that was refused: the reason.
     rule: String,
+    /// The host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<UsedHost>,
+}
+
+/// The use of one host at one port until a call ended.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct UsedHost {
+    /// A name, an address or `localhost`.
+    host: String,
+    /// The port.
+    port: u16,
+    /// Number of new connections.
+    connections: u64,
+    /// Number of bytes from commands to the host.
+    sent: u64,
+    /// Number of bytes from the host to commands.
+    received: u64,
+    /// The reason of the last refusal.
+    refused: Option<String>,
+    /// The rule that allowed the last connection.
+    rule: Option<String>,
+}
+
+impl From<&HostUse> for UsedHost {
+    fn from(used: &HostUse) -> Self {
+        Self {
+            host: used.destination.host_text(),
+            port: used.destination.port(),
+            connections: used.connections,
+            sent: used.sent,
+            received: used.received,
+            refused: used.refused.clone(),
+            rule: used.rule.clone(),
+        }
+    }
 }
 
 /// Runs `tiller permissions`.
@@ -96,6 +136,14 @@ async fn log(
 ) -> Result<Exit> {
     let mut titles: HashMap<String, String> = HashMap::new();
     let mut found = Vec::new();
+    let entry = |call: &ToolCallId, title: String, outcome, rule: &str, network| Decision {
+        session_id: id.to_string(),
+        call: call.to_string(),
+        title,
+        outcome,
+        rule: rule.to_owned(),
+        network,
+    };
     runtime
         .replay(id, &mut |event| match event {
             SessionEvent::ToolCall(update) => {
@@ -104,16 +152,18 @@ async fn log(
                 }
             }
             SessionEvent::PermissionResolved { id: call, outcome, rule } => {
-                let call = call.to_string();
-                let title = titles.get(&call).cloned().unwrap_or_default();
-                let session_id = id.to_string();
-                found.push(Decision {
-                    session_id,
-                    call,
-                    title,
-                    outcome: word(*outcome),
-                    rule: rule.to_string(),
-                });
+                let title = titles.get(&call.to_string()).cloned().unwrap_or_default();
+                found.push(entry(call, title, word(*outcome), rule, None));
+            }
+            SessionEvent::NetworkUsed(NetworkUse { call, hosts }) => {
+                for host in hosts {
+                    let title = format!("{}: {}", host.destination, host.summary());
+                    let (outcome, rule) = match (&host.refused, &host.rule) {
+                        (Some(reason), _) => ("refused", reason.as_str()),
+                        (None, rule) => ("connected", rule.as_deref().unwrap_or_default()),
+                    };
+                    found.push(entry(call, title, outcome, rule, Some(host.into())));
+                }
             }
             _ => {}
         })

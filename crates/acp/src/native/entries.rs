@@ -1,6 +1,6 @@
-//! Tasks, goals and background commands in their wire format, for events and for results.
+//! Tasks, goals, background commands and the use of the network in their wire format, for events and for results.
 
-use agent::{Goal, ShellUpdate, Task};
+use agent::{Goal, HostUse, NetworkUse, ShellUpdate, Task};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -105,4 +105,49 @@ pub(crate) fn shell_entry(shell: &ShellUpdate) -> ShellEntry {
         seconds: shell.seconds,
         keeps: shell.keeps,
     }
+}
+
+/// The use of the network since the last call of a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NetworkEntry {
+    /// The call whose end records it.
+    pub(crate) tool_call_id: String,
+    /// At most 64.
+    pub(crate) hosts: Vec<HostEntry>,
+}
+
+/// The use of one host at one port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct HostEntry {
+    /// A name, an address or `localhost`.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// New connections.
+    pub(crate) connections: u64,
+    /// Bytes from commands to the host.
+    pub(crate) sent: u64,
+    /// Bytes from the host to commands.
+    pub(crate) received: u64,
+    /// The reason of the last refusal; null if there was none.
+    pub(crate) refused: Option<String>,
+    /// The rule that allowed the last connection; null if there was none.
+    pub(crate) rule: Option<String>,
+}
+
+/// Converts the use of the network.
+pub(crate) fn network_entry(used: &NetworkUse) -> NetworkEntry {
+    let host = |host: &HostUse| HostEntry {
+        host: host.destination.host_text(),
+        port: host.destination.port(),
+        connections: host.connections,
+        sent: host.sent,
+        received: host.received,
+        refused: host.refused.clone(),
+        rule: host.rule.clone(),
+    };
+    NetworkEntry { tool_call_id: used.call.to_string(), hosts: used.hosts.iter().map(host).collect() }
 }

@@ -4,7 +4,7 @@
 use super::schema::{IntegrationOperation, McpOperation};
 use super::{
     Prefix,
-    entries::{GoalState, ShellEntry, TaskEntry},
+    entries::{GoalState, NetworkEntry, ShellEntry, TaskEntry},
 };
 use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
@@ -113,6 +113,8 @@ pub(crate) enum Event {
     GoalUpdated { goal: Option<GoalState> },
     /// A background command started or ended.
     ShellUpdated { shell: ShellEntry },
+    /// Commands used the network, or were refused it; sent before the end of the call.
+    NetworkUsed(NetworkEntry),
     /// A message for the user that is not part of the conversation.
     StatusUpdated { message: String },
     /// A turn failed.
@@ -442,6 +444,7 @@ impl Event {
             Self::TasksUpdated { .. } => "tasks_updated",
             Self::GoalUpdated { .. } => "goal_updated",
             Self::ShellUpdated { .. } => "shell_updated",
+            Self::NetworkUsed(_) => "network_used",
             Self::StatusUpdated { .. } => "status_updated",
             Self::Error { .. } => "error",
         }

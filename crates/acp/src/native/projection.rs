@@ -1,7 +1,7 @@
 //! Converts a session's events to native events.
 
 use super::{
-    entries::{goal_state, shell_entry, task_entries},
+    entries::{goal_state, network_entry, shell_entry, task_entries},
     event::{
         Delta, EndEntry, EndStatus, Event, InProgress, PhaseName, Place, Role, RunStatus, RunUpdate,
         RuntimeChange, SpawnEntry, ToolCompleted, ToolStarted, Verdict,
@@ -182,6 +182,7 @@ impl Projection {
             SessionEvent::Goal(goal) => {
                 self.single(Event::GoalUpdated { goal: goal.as_ref().map(goal_state) })
             }
+            SessionEvent::NetworkUsed(used) => self.single(Event::NetworkUsed(network_entry(used))),
             SessionEvent::Shell(shell) => self.single(Event::ShellUpdated { shell: shell_entry(shell) }),
             SessionEvent::Swarm(event) => self.swarm(event),
             SessionEvent::TurnEnded { end, .. } => self.ended(end),

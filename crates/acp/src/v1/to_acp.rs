@@ -147,6 +147,7 @@ impl Projection {
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
             | SessionEvent::Rewound(_)
+            | SessionEvent::NetworkUsed(_)
             | SessionEvent::Goal(_)
             | SessionEvent::TurnEnded { .. } => Vec::new(),
         }

@@ -165,6 +165,7 @@ impl Projection {
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
             | SessionEvent::Goal(_)
+            | SessionEvent::NetworkUsed(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }
     }

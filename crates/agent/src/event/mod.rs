@@ -13,6 +13,7 @@ pub(crate) mod goal;
 pub(crate) mod ids;
 pub(crate) mod item;
 pub(crate) mod mode;
+pub(crate) mod network;
 pub(crate) mod permission;
 pub(crate) mod plan;
 pub(crate) mod prefix;
@@ -25,9 +26,9 @@ pub(crate) mod tool_call;
 pub(crate) mod usage;
 
 use crate::{
-    Briefing, Compaction, Content, Effort, FileChange, Goal, Item, MessageId, Mode, PermissionMode,
-    PlanEntry, Prefix, PromptId, Reasoning, Rewound, ShellUpdate, SlashCommand, Snapshot, SubagentState,
-    SwarmEvent, Task, Text, ToolCallId, ToolCallRequest, ToolCallUpdate, TurnId, Usage,
+    Briefing, Compaction, Content, Effort, FileChange, Goal, Item, MessageId, Mode, NetworkUse,
+    PermissionMode, PlanEntry, Prefix, PromptId, Reasoning, Rewound, ShellUpdate, SlashCommand, Snapshot,
+    SubagentState, SwarmEvent, Task, Text, ToolCallId, ToolCallRequest, ToolCallUpdate, TurnId, Usage,
 };
 
 /// An event of a session.
@@ -137,6 +138,8 @@ pub enum SessionEvent {
     /// A tool changed a file, in this session or in that of a subagent. Stored together with the
     /// end of its call, or before it if a subagent made the call.
     FileChanged(FileChange),
+    /// Commands used the network, or were refused it. Stored before the end of the call.
+    NetworkUsed(NetworkUse),
     /// The user rewound changes of files.
     Rewound(Rewound),
     /// The conversation is being compacted, or was.

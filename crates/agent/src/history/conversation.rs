@@ -9,6 +9,7 @@ use crate::{
     ModelResponse, Prefix, SessionEvent, StopReason, Task, ToolCallId, ToolCallUpdate, ToolResult,
     ToolStatus, TurnEnd, TurnId, Usage, UsageUpdate, apply_to_goal,
     event::PROCESS_ENDED,
+    event::network::NetworkTotals,
     event::prefix::{Known, SharedPrefixes},
     goal,
     history::context_usage::ContextUsage,
@@ -57,6 +58,8 @@ pub(crate) struct Conversation {
     subagents: BTreeMap<String, Usage>,
     /// How full the model's context is.
     fill: ContextUsage,
+    /// The use of the network by commands.
+    network: NetworkTotals,
     /// Tokens in the model's context, from the last usage event.
     context_used: u64,
     /// The models that have answered.
@@ -185,6 +188,7 @@ impl Conversation {
                 self.tasks_shown.take_if(|shown| left.calls.contains(shown));
                 self.fill.forget();
             }
+            SessionEvent::NetworkUsed(used) => self.network.add(used),
             SessionEvent::Subagent(state) => {
                 self.subagents.insert(state.id.clone(), state.activity.usage);
             }
@@ -480,6 +484,11 @@ impl Conversation {
 
     pub(crate) fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// Returns the use of the network by commands.
+    pub(crate) fn network(&self) -> &NetworkTotals {
+        &self.network
     }
 
     /// Returns the tokens used so far, by model.

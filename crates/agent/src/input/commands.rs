@@ -47,6 +47,7 @@ pub fn commands() -> &'static [SlashCommand] {
         hinted("forget", "Delete a memory", "#number"),
         command("context", "How full the model's context is"),
         command("usage", "Tokens and cost of this session, by model"),
+        command("network", "The hosts that commands of this session connected to, and those refused"),
         hinted("sessions", "List the sessions of this directory, or search them", "words"),
         hinted("rename", "Change the title of this session", "title"),
         command("skills", "List the skills, with their place and whether they are trusted"),
@@ -90,6 +91,7 @@ pub(crate) enum Action {
     Compact(Option<String>),
     Context,
     Usage,
+    Network,
     /// With the words to search for; empty to list.
     Sessions(String),
     /// With the new title; may be empty.
@@ -272,6 +274,7 @@ fn parse(name: &str, arguments: &str, has_more: bool) -> Option<Action> {
         ("tasks", "clear") | ("tasks-clear", "") => Some(Action::ClearTasks),
         ("context", "") => Some(Action::Context),
         ("usage", "") => Some(Action::Usage),
+        ("network", "") => Some(Action::Network),
         ("skills", "") => Some(Action::Skills),
         ("agents", "") => Some(Action::Agents),
         ("retry", "") => Some(Action::Retry),
@@ -479,6 +482,7 @@ mod tests {
             ("/models x", invalid("/models takes no text")),
             ("/model a b", invalid("/model takes: provider/model")),
             ("/usage", Some(Action::Usage)),
+            ("/network", Some(Action::Network)),
             ("/usage of disk space", invalid("/usage takes no text")),
             ("/sessions", Some(Action::Sessions(String::new()))),
             ("/sessions parser  bug", Some(Action::Sessions("parser  bug".to_owned()))),

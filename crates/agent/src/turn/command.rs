@@ -77,6 +77,7 @@ impl Turn<'_> {
             Action::Compact(focus) => return self.compact(focus.as_deref()).await,
             Action::Context => Reply::done(self.context_text().await?),
             Action::Usage => Reply::done(overviews::usage(&self.session.conversation())),
+            Action::Network => Reply::done(self.session.conversation().network().text()),
             Action::Sessions(words) => Reply::done(overviews::sessions(self.session, words).await?),
             Action::Rename(title) => self.rename(&title).await?,
             Action::Run(_) => nothing(&"write a command after `/run`"),

@@ -2,9 +2,10 @@
 
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
-    CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, LanguageModel, NetworkOptions,
-    PermissionOptions, PermissionOutcome, PermissionRules, Push, RefChange, RemoteRepository, Runtime,
-    RuntimeOptions, SandboxOptions, SessionEvent, SessionHandle, Signing, Surface, ToolStatus,
+    CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, HostUse, LanguageModel,
+    NetworkOptions, NetworkUse, PermissionOptions, PermissionOutcome, PermissionRules, Push, RefChange,
+    RemoteRepository, Runtime, RuntimeOptions, SandboxOptions, SessionEvent, SessionHandle, Signing, Surface,
+    ToolCallId, ToolStatus,
 };
 use serde_json::json;
 use std::any::Any;
@@ -238,6 +239,40 @@ async fn one_answer_covers_a_group_for_a_command() {
             "(network: registry.npmjs.org was refused: the user said no.)",
         ]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_use_of_the_network_is_recorded() {
+    let answers = vec![Some(PermissionOutcome::AllowOnce), Some(PermissionOutcome::RejectOnce)];
+    let stage = stage(&["connect npmjs.org npmjs.org example.com", "connect lookup:a.org"], answers).await;
+    stage.run().await;
+    let events = stage.client.events();
+    let used = events.iter().filter_map(|event| match event {
+        SessionEvent::NetworkUsed(used) => Some(used.clone()),
+        _ => None,
+    });
+    let host = |name| Destination::host(name, 443).unwrap();
+    let refused = HostUse {
+        destination: host("example.com"),
+        connections: 0,
+        sent: 0,
+        received: 0,
+        refused: Some("the user said no".to_owned()),
+        rule: None,
+    };
+    let connected = HostUse {
+        destination: host("npmjs.org"),
+        connections: 2,
+        received: 3_000,
+        refused: None,
+        rule: Some("the user's answer".to_owned()),
+        ..refused.clone()
+    };
+    let expected = NetworkUse { call: ToolCallId("tool_0".to_owned()), hosts: vec![refused, connected] };
+    assert_eq!(used.collect::<Vec<_>>(), [expected]);
+    stage.session.prompt(vec![Content::text("/network")]).await.unwrap();
+    let said = format!("{:?}", stage.client.events().last_chunk::<4>());
+    assert!(said.contains("- `npmjs.org`: 2 connections, 0 B sent, 3.0 kB received, allowed by"), "{said}");
 }
 
 #[tokio::test(start_paused = true)]

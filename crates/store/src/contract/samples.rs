@@ -2,15 +2,16 @@
 
 use super::path;
 use agent::{
-    AnswerPart, Briefing, Colours, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Goal,
-    GoalStatus, Ink, Item, KeptOutput, Location, MalformedArguments, MessageId, Mode, ModelCall,
-    ModelResponse, PermissionMode, PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Prefix, Reasoning,
-    ResultsLeftOut, Rewound, Run, SessionEvent, Snapshot, StopReason, SubagentActivity, SubagentPlace,
-    SubagentProgress, SubagentRequest, SubagentState, SubagentStatus, SubagentTimes, SubagentWorktree, Task,
-    TaskStatus, Text, ToolCallDisplay, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult,
-    ToolSpec, ToolStatus, TurnEnd, Usage, UsageUpdate,
+    AnswerPart, Briefing, Colours, Compaction, CompactionStep, Content, Destination, Diff, Effort,
+    FileChange, Goal, GoalStatus, HostUse, Ink, Item, KeptOutput, Location, MalformedArguments, MessageId,
+    Mode, ModelCall, ModelResponse, NetworkUse, PermissionMode, PermissionOutcome, PlanEntry, PlanPriority,
+    PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, Run, SessionEvent, Snapshot, StopReason,
+    SubagentActivity, SubagentPlace, SubagentProgress, SubagentRequest, SubagentState, SubagentStatus,
+    SubagentTimes, SubagentWorktree, Task, TaskStatus, Text, ToolCallDisplay, ToolCallRequest,
+    ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage, UsageUpdate,
 };
 use serde_json::json;
+use std::net::{Ipv6Addr, SocketAddr};
 
 /// Quotes, a NUL, a line separator, combining marks, right-to-left text, characters outside the
 /// basic plane.
@@ -69,6 +70,7 @@ pub fn samples() -> Vec<SessionEvent> {
             text: "It is".to_owned(),
             thoughts: String::new(),
         }),
+        SessionEvent::NetworkUsed(NetworkUse { call: "tool_0".into(), hosts: hosts() }),
         SessionEvent::ResultsLeftOut(ResultsLeftOut {
             calls: vec!["tool_0".into(), "tool_1".into()],
             instead: TEXT.to_owned(),
@@ -158,6 +160,27 @@ pub(super) fn change(before: Option<&str>, after: Option<&str>) -> FileChange {
     let file = path("/größe 🦀");
     let (before, after) = (before.map(snapshot), after.map(snapshot));
     FileChange { real: file.clone(), path: file, before, after, agent: None }
+}
+
+/// Returns the use of each kind of destination.
+fn hosts() -> Vec<HostUse> {
+    let refused = HostUse {
+        destination: Destination::Address(SocketAddr::from((Ipv6Addr::LOCALHOST, 0))),
+        connections: 0,
+        sent: 0,
+        received: 0,
+        refused: Some(TEXT.to_owned()),
+        rule: None,
+    };
+    let used = HostUse {
+        destination: Destination::Host { name: "registry.npmjs.org".to_owned(), port: 443 },
+        connections: 1,
+        sent: u64::MAX,
+        received: 2,
+        refused: None,
+        rule: Some("network(group:npm)".to_owned()),
+    };
+    vec![refused.clone(), used, HostUse { destination: Destination::Local(u16::MAX), ..refused }]
 }
 
 /// Returns the events that differ only in an enum value.

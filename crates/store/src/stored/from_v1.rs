@@ -1,12 +1,12 @@
-//! Converts formats 1 to 10 to the domain. Errors are sentences about what is damaged.
+//! Converts formats 1 to 11 to the domain. Errors are sentences about what is damaged.
 
 use super::{colours, v1};
 use agent::{
-    AnswerPart, Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange,
-    Goal, Item, Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix,
-    PromptId, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallDisplay,
-    ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage,
-    UsageUpdate, Written,
+    AnswerPart, Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Destination, Diff,
+    FileChange, Goal, HostUse, Item, Location, MalformedArguments, MessageId, ModelCall, ModelResponse,
+    NetworkUse, PlanEntry, Prefix, PromptId, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot,
+    Task, Text, ToolCallDisplay, ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
+    ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate, Written,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -70,6 +70,10 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
             })
         }
         v1::Event::Subagent(state) => SessionEvent::Subagent(Box::new((*state).try_into()?)),
+        v1::Event::NetworkUsed { call, hosts } => {
+            let hosts = hosts.into_iter().map(host_use).collect();
+            SessionEvent::NetworkUsed(NetworkUse { call: ToolCallId(call), hosts })
+        }
         v1::Event::FileChanged(change) => SessionEvent::FileChanged(file_change(change)?),
         v1::Event::Rewound { to, files } => {
             let files = files.into_iter().map(file_change).collect::<Result<_, _>>()?;
@@ -111,6 +115,11 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
             },
         },
     })
+}
+
+fn host_use(stored: v1::HostUse) -> HostUse {
+    let v1::HostUse { host, port, connections, sent, received, refused, rule } = stored;
+    HostUse { destination: Destination::recorded(host, port), connections, sent, received, refused, rule }
 }
 
 fn goal(goal: v1::Goal) -> Goal {

@@ -16,7 +16,7 @@ use agent::{SessionEvent, SessionId, StoreError};
 
 /// The newest format that this program reads. Each event is written in the oldest format that can
 /// represent it.
-pub(crate) const FORMAT: i64 = 10;
+pub(crate) const FORMAT: i64 = 11;
 
 /// An event as stored in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,11 @@
-//! Converts the domain to formats 1 to 10.
+//! Converts the domain to formats 1 to 11.
 
 use super::{colours, v1};
 use agent::{
-    AnswerPart, Briefing, Compaction, CompactionStep, Content, FileChange, Goal, Item, ModelResponse, Prefix,
-    Reasoning, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallRequest, ToolCallUpdate, ToolContent,
-    ToolResult, ToolSpec, TurnEnd, Usage, Written, read_arguments,
+    AnswerPart, Briefing, Compaction, CompactionStep, Content, FileChange, Goal, HostUse, Item,
+    ModelResponse, NetworkUse, Prefix, Reasoning, Rewound, SessionEvent, Snapshot, Task, Text,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, Usage, Written,
+    read_arguments,
 };
 
 /// Converts an event to its stored form; `None` for one that is never stored.
@@ -45,6 +46,9 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
             counted: usage.counted,
         },
         SessionEvent::Subagent(state) => v1::Event::Subagent(Box::new((*state).into())),
+        SessionEvent::NetworkUsed(NetworkUse { call, hosts }) => {
+            v1::Event::NetworkUsed { call: call.0, hosts: hosts.into_iter().map(host_use).collect() }
+        }
         SessionEvent::ModeChanged(mode) => v1::Event::ModeChanged { mode: mode.into() },
         SessionEvent::PermissionModeChanged(mode) => {
             v1::Event::PermissionModeChanged { permission_mode: mode.into() }
@@ -92,6 +96,12 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         | SessionEvent::BranchChanged(_)
         | SessionEvent::Swarm(_) => return None,
     })
+}
+
+fn host_use(used: HostUse) -> v1::HostUse {
+    let HostUse { destination, connections, sent, received, refused, rule } = used;
+    let (host, port) = (destination.host_text(), destination.port());
+    v1::HostUse { host, port, connections, sent, received, refused, rule }
 }
 
 fn goal(goal: Goal) -> v1::Goal {

@@ -1,4 +1,4 @@
-//! Formats 1 to 10: the JSON of a body. Formats 2 to 10 are format 1 with additional kinds, which a
+//! Formats 1 to 11: the JSON of a body. Formats 2 to 11 are format 1 with additional kinds, which a
 //! reader of format 1 would take for damage.
 //!
 //! Tool arguments are stored as JSON *text* within the JSON. So `null` stays distinct from absent,
@@ -134,6 +134,26 @@ pub(super) enum Event {
     },
     /// Format 8.
     Subagent(Box<super::subagent::Subagent>),
+    /// Format 11.
+    NetworkUsed {
+        call: String,
+        hosts: Vec<HostUse>,
+    },
+}
+
+/// Format 11: the use of one host at one port.
+#[derive(Serialize, Deserialize)]
+pub(super) struct HostUse {
+    /// A name, an address or `localhost`.
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) connections: u64,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rule: Option<String>,
 }
 
 /// Format 6: an item of an answer, in the model's order.
@@ -194,6 +214,7 @@ impl Event {
             Self::Answer { .. } => 6,
             Self::TurnEnded { end: TurnEnd::Stopped(StopReason::Suspended), .. } => 9,
             Self::AnswerPart { .. } => 10,
+            Self::NetworkUsed { .. } => 11,
             Self::Tasks { .. } | Self::Goal { .. } | Self::Subagent(_) => 8,
             _ => 1,
         }
@@ -214,6 +235,7 @@ impl Event {
             Self::Goal { .. } => "goal",
             Self::Usage { .. } => "usage",
             Self::Subagent(_) => "subagent",
+            Self::NetworkUsed { .. } => "network_used",
             Self::ModeChanged { .. } => "mode_changed",
             Self::PermissionModeChanged { .. } => "permission_mode_changed",
             Self::ModelChanged { .. } => "model_changed",

@@ -19,12 +19,16 @@ pub(super) fn disable_new(now: &GitDirectories, before: &GitDirectories) -> Vec<
     for link in now.links.difference(&before.links) {
         lines.extend(disable(link, "git would write to where it leads"));
     }
-    for directory in now.directories.difference(&before.directories) {
+    // A configuration that was there is guarded, and one of a directory that was there is new.
+    for directory in now.directories.difference(&before.configured) {
         let config = directory.join("config");
         if config.as_std().symlink_metadata().is_ok()
             && controls::read(&config).is_none_or(|text| !controls::all_harmless(&text))
         {
             lines.extend(disable(&config, "it may name programs that git would run"));
+        }
+        if before.directories.contains(directory) {
+            continue;
         }
         let hooks = directory.join("hooks");
         for entry in std::fs::read_dir(hooks.as_std()).into_iter().flatten().flatten() {
@@ -85,7 +89,11 @@ mod tests {
         for gone in [".git/commondir", "new/.git/config", "bare/config", "new/.git/hooks/pre-commit"] {
             assert!(!project.has(gone) && project.has(&format!("{gone}.not-trusted")), "{gone}");
         }
-        assert_eq!(disable_new(&project.git(), &before), Vec::<String>::new());
+        let before = project.git();
+        assert_eq!(disable_new(&before, &before), Vec::<String>::new());
+        // That of a directory that was disabled is disabled again.
+        project.write("bare/config", evil);
+        assert_eq!(disable_new(&project.git(), &before).len(), 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{
     blocking::blocking, group::Group, launch::Aftermath, options::LocalOptions, sandbox::Joined, start,
     watchdog::Watchdog,
 };
-use crate::limits::{CHANGES_GATHERED, EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
+use crate::limits::{CHANGES_GATHERED, CHANGES_SHARE, EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
 use crate::{AbsPath, Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId};
 use async_trait::async_trait;
@@ -15,7 +15,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::{Notify, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// A process of this machine and the group that it leads.
 #[derive(Debug)]
@@ -151,12 +151,16 @@ async fn pump(
 async fn watch(aftermath: Option<Arc<Aftermath>>, stream: &Stream) {
     let changes = aftermath.as_ref().and_then(|aftermath| AsyncFd::new(aftermath.changes()?).ok());
     let (Some(aftermath), Some(changes)) = (aftermath, changes) else { return std::future::pending().await };
+    let [shortest, longest] = CHANGES_GATHERED;
+    let mut gathered = shortest;
     while let Ok(mut ready) = changes.readable().await {
         // There may be more changes in a moment.
-        tokio::time::sleep(CHANGES_GATHERED).await;
+        tokio::time::sleep(gathered).await;
         ready.clear_ready();
-        let aftermath = Arc::clone(&aftermath);
+        let (aftermath, begun) = (Arc::clone(&aftermath), Instant::now());
         stream.push(&reported(blocking(move || aftermath.disable()).await));
+        // A command that changes many files is not slowed down much.
+        gathered = (begun.elapsed() * CHANGES_SHARE).clamp(shortest, longest);
     }
     std::future::pending().await
 }

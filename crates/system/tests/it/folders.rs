@@ -22,7 +22,7 @@ git checkout -qb zed && mkdir .zed && echo zed > .zed/settings.json && git add .
 "#;
 
 /// A project with the repository; `None` without git or without rooms on this machine.
-async fn project() -> Option<(Stage, TempDir)> {
+pub(crate) async fn project() -> Option<(Stage, TempDir)> {
     let (mut stage, own) = stage();
     let files = [".envrc", ".exrc"].map(|name| stage.project.join(name));
     stage.sandbox.protected.compared.extend(files);
@@ -35,14 +35,14 @@ async fn project() -> Option<(Stage, TempDir)> {
 }
 
 /// Runs a script as the user, and returns whether it succeeded.
-async fn outside(stage: &Stage, script: &str) -> bool {
+pub(crate) async fn outside(stage: &Stage, script: &str) -> bool {
     let mut command = Command::shell(format!("set -e\n{script}"), stage.project.clone(), 1 << 16);
     command.env.push(("HOME".to_owned(), stage.home.to_string()));
     let mut process = stage.local.spawn(command).await.unwrap();
     process.wait().await.unwrap().success()
 }
 
-fn read(stage: &Stage, path: &str) -> Option<String> {
+pub(crate) fn read(stage: &Stage, path: &str) -> Option<String> {
     fs::read_to_string(stage.project.join(path).as_std()).ok()
 }
 

@@ -8,6 +8,7 @@
 
 mod birth;
 mod folders;
+mod generated;
 mod litter;
 mod names;
 mod room;

@@ -71,7 +71,17 @@ impl Stage {
     /// Runs a line confined and returns its output and exit status. `None` if nothing can be
     /// confined here; then nothing has run.
     pub(crate) async fn run(&self, line: &str) -> Option<(String, ExitStatus)> {
-        let system = Confined::new(Arc::new(self.local.clone()), self.sandbox.clone());
+        self.run_as(&self.local, self.sandbox.clone(), line).await
+    }
+
+    /// The same, by another process and in another sandbox.
+    pub(crate) async fn run_as(
+        &self,
+        local: &LocalSystem,
+        sandbox: Sandbox,
+        line: &str,
+    ) -> Option<(String, ExitStatus)> {
+        let system = Confined::new(Arc::new(local.clone()), sandbox);
         let line = line.replace("$HOME", self.home.as_str());
         match system.spawn(Command::shell(line, self.project.clone(), OUTPUT)).await {
             Ok(mut process) => {

@@ -4,6 +4,7 @@ use crate::{
     answer::{Failure, failed},
     args::OutputFormat,
     exit::Exit,
+    permissions::UsedHost,
 };
 use agent::{
     CommandOutcome, Compaction, CompactionStep, Content, Goal, Phase, Redactor, SessionEvent, StopReason,
@@ -239,6 +240,10 @@ impl<W: Write> Output<W> {
             SessionEvent::Goal(goal) => {
                 self.goal.clone_from(goal);
                 self.line("goal", json!({ "goal": goal.as_ref().map(goal_json) }));
+            }
+            SessionEvent::NetworkUsed(used) => {
+                let hosts: Vec<_> = used.hosts.iter().map(UsedHost::from).collect();
+                self.line("network", json!({ "id": used.call.as_str(), "hosts": hosts }));
             }
             SessionEvent::Shell(shell) => {
                 let status = if shell.end.is_some() { "ended" } else { "running" };

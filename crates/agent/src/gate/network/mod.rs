@@ -5,21 +5,22 @@ mod push;
 
 use super::running::{self, GONE};
 use crate::{
-    CommandNetwork, ConnectionJudge, Description, Destination, Expectation, NetworkOptions, PermissionMode,
-    PermissionOutcome, PermissionRequest, Push, Remedy, RemoteRepository, SessionEvent, SessionState,
-    Severity, SignCommits, Signing, ToolCallId, ToolOutput, Traffic,
+    CommandNetwork, ConnectionJudge, Description, Destination, Expectation, HostUse, NetworkOptions,
+    NetworkUse, PermissionMode, PermissionOutcome, PermissionRequest, Push, Remedy, RemoteRepository,
+    SessionEvent, SessionState, Severity, SignCommits, Signing, ToolCallId, ToolOutput, Traffic,
+    event::network::bytes,
     limits::{NETWORK_HOSTS, NETWORK_HOSTS_TOLD, NETWORK_QUESTIONS},
     log::SessionLog,
     policy::{
         Grants, OwnFiles,
-        network::{Group, GroupTraffic, NetworkDecision, NetworkPolicy, NetworkScope, WEB_PORTS, decide},
+        network::{Group, GroupTraffic, NetworkDecision, NetworkPolicy, NetworkScope, decide},
     },
     settings::LiveSettings,
 };
 use async_trait::async_trait;
 use std::{
     any::Any,
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
@@ -96,22 +97,26 @@ impl SessionNetwork {
         RunningCommand(Arc::clone(&self.judge))
     }
 
-    /// Adds what the session's commands have used of the network since the last time to the output
-    /// of a call.
-    pub(crate) fn note(&self, output: &mut ToolOutput) {
-        let (used, servers) = {
-            let mut now = self.judge.lock();
-            (std::mem::take(&mut now.used), std::mem::take(&mut now.servers))
-        };
-        let mut facts: Vec<_> = servers.into_iter().map(|(port, address)| forwarded(port, address)).collect();
-        facts.extend(Some(told(&used)).filter(|told| !told.is_empty()));
-        if output.result.is_error {
-            facts.extend(self.judge.unreached(&used));
+    /// Returns the event with what the session's commands have used of the network since the last
+    /// time. Adds it to the output of the call, if the call has one.
+    pub(crate) fn settle(&self, call: &ToolCallId, output: Option<&mut ToolOutput>) -> Option<SessionEvent> {
+        let hosts = self.judge.lock().take_used();
+        if let Some(output) = output {
+            let (servers, looked_up) = {
+                let mut now = self.judge.lock();
+                (std::mem::take(&mut now.servers), std::mem::take(&mut now.looked_up))
+            };
+            let mut facts: Vec<_> =
+                servers.into_iter().map(|(port, address)| forwarded(port, address)).collect();
+            facts.extend(Some(told(&hosts)).filter(|told| !told.is_empty()));
+            if output.result.is_error {
+                facts.extend(self.judge.unreached(looked_up, &hosts));
+            }
+            if !facts.is_empty() {
+                output.add_note(&format!("(network: {}.)", facts.join("; ")));
+            }
         }
-        if facts.is_empty() {
-            return;
-        }
-        output.add_note(&format!("(network: {}.)", facts.join("; ")));
+        (!hosts.is_empty()).then(|| SessionEvent::NetworkUsed(NetworkUse { call: call.clone(), hosts }))
     }
 }
 
@@ -139,7 +144,9 @@ struct Judge {
 #[derive(Default)]
 struct Now {
     running: Option<Running>,
-    used: BTreeMap<String, Used>,
+    used: BTreeMap<Destination, Used>,
+    /// The hosts that commands have looked up since the last result.
+    looked_up: BTreeSet<String>,
     /// The servers of commands that no result has named, with their addresses outside.
     servers: BTreeMap<u16, SocketAddr>,
     /// The answers for the session, each with the permission mode in which it holds.
@@ -149,6 +156,20 @@ struct Now {
 }
 
 impl Now {
+    /// Returns the entry of a destination; `None` if there are too many.
+    fn used(&mut self, destination: &Destination) -> Option<&mut Used> {
+        let has_room = self.used.len() < NETWORK_HOSTS || self.used.contains_key(destination);
+        has_room.then(|| self.used.entry(destination.clone()).or_default())
+    }
+
+    /// Takes what was used since the last time. Open connections stay, and are counted from here.
+    fn take_used(&mut self) -> Vec<HostUse> {
+        let taken = self.used.iter_mut().map(|(destination, used)| used.take(destination));
+        let taken = taken.filter(|used| !used.is_empty()).collect();
+        self.used.retain(|_, used| used.is_open());
+        taken
+    }
+
     fn group(&mut self, group: &Group) -> Arc<GroupTraffic> {
         Arc::clone(self.groups.entry(group.name).or_default())
     }
@@ -180,9 +201,31 @@ struct Running {
 #[derive(Default)]
 struct Used {
     traffic: Option<Arc<Traffic>>,
+    /// The bytes of `traffic` in earlier results: sent and received.
+    before: (u64, u64),
+    connections: u64,
     refused: Option<String>,
-    /// Whether a command has looked it up.
-    looked_up: bool,
+    rule: Option<String>,
+}
+
+impl Used {
+    fn take(&mut self, destination: &Destination) -> HostUse {
+        let now = self.traffic.as_ref().map_or((0, 0), |traffic| traffic.bytes());
+        let before = std::mem::replace(&mut self.before, now);
+        HostUse {
+            connections: std::mem::take(&mut self.connections),
+            sent: now.0.saturating_sub(before.0),
+            received: now.1.saturating_sub(before.1),
+            refused: self.refused.take(),
+            rule: self.rule.clone(),
+            ..HostUse::of(destination.clone())
+        }
+    }
+
+    /// Returns whether a connection is open.
+    fn is_open(&self) -> bool {
+        self.traffic.as_ref().is_some_and(|traffic| Arc::strong_count(traffic) > 1)
+    }
 }
 
 impl Judge {
@@ -215,23 +258,17 @@ impl Judge {
 
     /// Returns a fact about hosts that were looked up by a command that failed, and to which no
     /// connection arrived.
-    fn unreached(&self, all: &BTreeMap<String, Used>) -> Option<String> {
-        let is_reached = |name: &String| {
-            let at_port = format!("{name}:");
-            all.iter().any(|(known, used)| {
-                (known == name || known.starts_with(&at_port))
-                    && (used.traffic.is_some() || used.refused.is_some())
-            })
+    fn unreached(&self, looked_up: BTreeSet<String>, used: &[HostUse]) -> Option<String> {
+        let is_reached = |host: &String| {
+            let is_of =
+                |used: &HostUse| matches!(&used.destination, Destination::Host { name, .. } if name == host);
+            used.iter().any(is_of)
         };
-        let names: Vec<_> = all
-            .iter()
-            .filter(|(name, used)| used.looked_up && !is_reached(name))
-            .map(|(name, _)| name)
-            .collect();
+        let names: Vec<_> = looked_up.into_iter().filter(|name| !is_reached(name)).collect();
         let first = names.first()?;
         let ports = self.settings.seen().permissions.rules.network.ports();
         let ports: Vec<_> = ports.iter().map(u16::to_string).collect();
-        let names: Vec<_> = names.iter().take(NETWORK_HOSTS_TOLD).map(|name| name.as_str()).collect();
+        let names: Vec<_> = names.iter().take(NETWORK_HOSTS_TOLD).map(String::as_str).collect();
         Some(format!(
             "{} was looked up, and no connection to it arrived: only the ports {} of other hosts are reached; the user \
              can allow one more by a rule such as network(host:{first}:5432)",
@@ -397,25 +434,36 @@ impl ConnectionJudge for Connections {
     }
 
     fn connected(&self, destination: &Destination) -> Arc<Traffic> {
+        let rule = match self.decide(destination) {
+            NetworkDecision::Allow { rule } => rule,
+            // The rules for git have decided.
+            NetworkDecision::Ask { .. } | NetworkDecision::Deny { .. } => {
+                "a remote of the project".to_owned()
+            }
+        };
         let mut now = self.lock();
         let group = NetworkScope::group_of(destination).map(|group| now.group(group));
         let new = || Arc::new(group.map_or_else(Traffic::default, Traffic::of_group));
-        match used(&mut now, destination) {
-            Some(used) => used.traffic.get_or_insert_with(new).clone(),
+        match now.used(destination) {
+            Some(used) => {
+                used.connections += 1;
+                used.rule = Some(rule);
+                used.traffic.get_or_insert_with(new).clone()
+            }
             None => new(),
         }
     }
 
     fn refused(&self, destination: &Destination, reason: &str) {
-        if let Some(used) = used(&mut self.lock(), destination) {
+        if let Some(used) = self.lock().used(destination) {
             used.refused = Some(reason.to_owned());
         }
     }
 
     fn looked_up(&self, name: &str) {
-        let destination = Destination::Host { name: name.to_owned(), port: WEB_PORTS[0] };
-        if let Some(used) = used(&mut self.lock(), &destination) {
-            used.looked_up = true;
+        let mut now = self.lock();
+        if now.looked_up.len() < NETWORK_HOSTS {
+            now.looked_up.insert(name.to_owned());
         }
     }
 
@@ -438,13 +486,6 @@ impl ConnectionJudge for Connections {
 /// Says where this machine reaches a server of a command.
 fn forwarded(port: u16, address: SocketAddr) -> String {
     format!("port {port} is http://{address} for the user")
-}
-
-/// Returns the entry of a destination; `None` if there are too many.
-fn used<'a>(now: &'a mut Now, destination: &Destination) -> Option<&'a mut Used> {
-    let name = destination.to_string();
-    let has_room = now.used.len() < NETWORK_HOSTS || now.used.contains_key(&name);
-    has_room.then(|| now.used.entry(name).or_default())
 }
 
 impl Running {
@@ -488,8 +529,8 @@ fn more_request(
     let (sent, received) = (traffic.sent.load(Ordering::Relaxed), traffic.received.load(Ordering::Relaxed));
     let facts = format!(
         "Commands of this session sent {} to the hosts of the group {name} and received {}: more than downloads send",
-        amount(sent),
-        amount(received)
+        bytes(sent),
+        bytes(received)
     );
     let line = crate::one_line(&running.line);
     let asked = request(running, destination, &NetworkScope::Group(group));
@@ -505,17 +546,8 @@ fn more_request(
 }
 
 /// Describes what was used of the network; empty if nothing was.
-fn told(all: &BTreeMap<String, Used>) -> String {
-    let parts = all.iter().flat_map(|(name, used)| {
-        let received = used.traffic.as_ref().map(|traffic| {
-            let (sent, received) =
-                (traffic.sent.load(Ordering::Relaxed), traffic.received.load(Ordering::Relaxed));
-            format!("{name} sent {} and received {}", amount(received), amount(sent))
-        });
-        let refused = used.refused.as_ref().map(|reason| format!("{name} was refused: {reason}"));
-        received.into_iter().chain(refused)
-    });
-    let parts: Vec<_> = parts.collect();
+fn told(hosts: &[HostUse]) -> String {
+    let parts: Vec<_> = hosts.iter().flat_map(HostUse::facts).collect();
     let more = parts.len().saturating_sub(NETWORK_HOSTS_TOLD);
     let mut text = parts[..parts.len() - more].join("; ");
     if more > 0 {
@@ -524,35 +556,45 @@ fn told(all: &BTreeMap<String, Used>) -> String {
     text
 }
 
-/// Returns a number of bytes in words.
-fn amount(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn at(name: &str, port: u16) -> Destination {
+        Destination::Host { name: name.to_owned(), port }
+    }
+
     #[test]
     fn facts_name_each_host_once() {
-        let traffic = Traffic::default();
+        let mut now = Now::default();
+        let traffic = Arc::new(Traffic::default());
         traffic.add_sent(1_234);
         traffic.add_received(3_100_000);
-        let mut all = BTreeMap::new();
-        all.insert("a.org".to_owned(), Used { traffic: Some(Arc::new(traffic)), ..Used::default() });
-        let no = Used { refused: Some("the user said no".to_owned()), ..Used::default() };
-        all.insert("b.org:80".to_owned(), no);
+        now.used(&at("a.org", 443)).unwrap().traffic = Some(traffic);
+        now.used(&at("b.org", 80)).unwrap().refused = Some("the user said no".to_owned());
         assert_eq!(
-            told(&all),
+            told(&now.take_used()),
             "a.org sent 3.1 MB and received 1.2 kB; b.org:80 was refused: the user said no"
         );
-        assert_eq!(told(&BTreeMap::new()), "");
-        let many =
-            (0..20).map(|n| (format!("{n}.org"), Used { refused: Some("no".to_owned()), ..Used::default() }));
-        assert!(told(&many.collect()).ends_with("; and 12 more"));
+        assert_eq!(told(&now.take_used()), "");
+        for n in 0..20 {
+            now.used(&at(&format!("{n}.org"), 443)).unwrap().refused = Some("no".to_owned());
+        }
+        assert!(told(&now.take_used()).ends_with("; and 12 more"));
+    }
+
+    #[test]
+    fn an_open_connection_is_counted_from_result_to_result() {
+        let (mut now, open) = (Now::default(), Arc::new(Traffic::default()));
+        let place = at("a.org", 443);
+        let used = now.used(&place).unwrap();
+        (used.traffic, used.connections) = (Some(Arc::clone(&open)), 1);
+        open.add_received(5);
+        let first = now.take_used();
+        assert_eq!(first, [HostUse { connections: 1, received: 5, ..HostUse::of(place.clone()) }]);
+        open.add_received(7);
+        drop(open);
+        assert_eq!(now.take_used(), [HostUse { received: 7, ..HostUse::of(place) }]);
+        assert!(now.used.is_empty());
     }
 }

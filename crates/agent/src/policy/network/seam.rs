@@ -174,6 +174,11 @@ impl Traffic {
         }
     }
 
+    /// Returns the bytes so far: to the host, and from it.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        (self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
+    }
+
     /// Returns whether nothing more may be sent, until the user has agreed.
     pub fn is_exhausted(&self) -> bool {
         self.group.as_ref().is_some_and(|group| group.is_exhausted())

@@ -95,17 +95,6 @@ impl Calls<'_> {
                 connecting.map(|(network, line)| network.begin(&id, candidate.name(), line, cancel));
             let mut outcome = self.execute(&mut candidate, cx, cancel).await?;
             drop(connecting);
-            if let Ok(output) = &mut outcome
-                && policy::runs_commands(candidate.name())
-            {
-                if let Some(network) = network {
-                    network.note(output);
-                }
-                if let Some(submitted) = candidate.submitted() {
-                    let state = self.controls.state();
-                    self.session.gate().settle_changes(&state, &submitted, output, cancel).await?;
-                }
-            }
             let moved = matches!(outcome, Err(ToolError::System(SystemError::OtherExecutor)));
             let unconfined = ruling.is_confined()
                 && matches!(outcome, Err(ToolError::System(SystemError::NotConfined(_))));
@@ -117,6 +106,15 @@ impl Calls<'_> {
                 // or as an unconfined command.
                 let ruling = now;
                 return Box::pin(self.run_alone(candidate, Some(ruling), cancel)).await;
+            }
+            if policy::runs_commands(candidate.name()) {
+                if let Some(network) = network {
+                    decided.extend(network.settle(&id, outcome.as_mut().ok()));
+                }
+                if let (Ok(output), Some(submitted)) = (&mut outcome, candidate.submitted()) {
+                    let state = self.controls.state();
+                    self.session.gate().settle_changes(&state, &submitted, output, cancel).await?;
+                }
             }
             (self.run_result_hooks(&mut candidate, outcome, cancel).await, content)
         };

@@ -113,6 +113,7 @@ impl Transcript {
             | SessionEvent::Commands(_)
             | SessionEvent::Swarm(_)
             | SessionEvent::FileChanged(_)
+            | SessionEvent::NetworkUsed(_)
             | SessionEvent::ResultsLeftOut(_)
             | SessionEvent::AnswerPart(_)
             | SessionEvent::Briefing(_) => {}
