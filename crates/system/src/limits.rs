@@ -66,6 +66,8 @@ pub const INDEX_ENTRIES: usize = 2_000_000;
 /// The timeout for the launcher to show what it can enforce.
 #[cfg(target_os = "linux")]
 pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
+/// Maximum number of versions of obeyed files that count in a project's next session.
+pub(crate) const KNOWN_VERSIONS: usize = 5_000;
 /// The shortest and the longest time in which changes of a project's files are gathered before new
 /// git directories are looked for.
 pub(crate) const CHANGES_GATHERED: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(250)];

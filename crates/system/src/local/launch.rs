@@ -197,6 +197,9 @@ impl LocalSystem {
         if sandbox.level != SandboxLevel::WorkspaceWrite {
             return;
         }
+        // Beside what commands of each project have changed in the home directory.
+        let own = sandbox.view.home.as_ref().and_then(|home| home.changes.parent());
+        let own = own.filter(|own| private_directory::create(own).is_ok());
         let mut by_root = HashMap::<AbsPath, Vec<&AbsPath>>::new();
         let compared = &sandbox.protected.compared;
         for path in sandbox.protected.copied.iter().chain(compared) {
@@ -209,7 +212,7 @@ impl LocalSystem {
             let mut above = root.as_std().ancestors();
             if !above.any(|directory| directory.join(".git").exists()) {
                 let none = folders.into_iter().map(|path| (path.clone(), Vec::new()));
-                self.controls.learn(&root, copies, compared, none);
+                self.controls.learn(&root, copies, compared, none.collect(), own.as_ref());
                 continue;
             }
             let names = folders.iter().filter_map(|path| path.file_name()).map(str::to_owned);
@@ -236,7 +239,7 @@ impl LocalSystem {
                 let name = path.file_name().unwrap_or_default();
                 (path.clone(), versions.remove(name).unwrap_or_default())
             });
-            self.controls.learn(&root, copies, compared, folders);
+            self.controls.learn(&root, copies, compared, folders.collect(), own.as_ref());
         }
     }
 

@@ -1,6 +1,6 @@
-//! Neutralises what confined commands left behind that git would execute. Existing git directories
-//! are protected by mounts; this module handles those that are new, for which there was nothing to
-//! mount. It runs after each command.
+//! Neutralises what confined commands left behind that git would execute. What was in a git directory
+//! is protected by mounts; this module handles what is new, for which there was nothing to mount. It
+//! runs while a command runs and after it.
 
 use super::aside::{Aside, set_aside};
 use super::controls;
@@ -19,17 +19,12 @@ pub(super) fn disable_new(now: &GitDirectories, before: &GitDirectories) -> Vec<
     for link in now.links.difference(&before.links) {
         lines.extend(disable(link, "git would write to where it leads"));
     }
-    // A configuration that was there is guarded, and one of a directory that was there is new.
-    for directory in now.directories.difference(&before.configured) {
-        let config = directory.join("config");
-        if config.as_std().symlink_metadata().is_ok()
-            && controls::read(&config).is_none_or(|text| !controls::all_harmless(&text))
-        {
-            lines.extend(disable(&config, "it may name programs that git would run"));
+    for config in now.configs.difference(&before.configs) {
+        if controls::read(config).is_none_or(|text| !controls::all_harmless(&text)) {
+            lines.extend(disable(config, "it may name programs that git would run"));
         }
-        if before.directories.contains(directory) {
-            continue;
-        }
+    }
+    for directory in now.directories.difference(&before.directories) {
         let hooks = directory.join("hooks");
         for entry in std::fs::read_dir(hooks.as_std()).into_iter().flatten().flatten() {
             // Git executes only hooks without an extension.
@@ -93,7 +88,8 @@ mod tests {
         assert_eq!(disable_new(&before, &before), Vec::<String>::new());
         // That of a directory that was disabled is disabled again.
         project.write("bare/config", evil);
-        assert_eq!(disable_new(&project.git(), &before).len(), 1);
+        project.write("new/.git/config.worktree", evil);
+        assert_eq!(disable_new(&project.git(), &before).len(), 2);
     }
 
     #[test]

@@ -18,10 +18,10 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// A file as git records it: the id of its content, and whether it is executable.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(in crate::local) struct Version {
     pub(super) id: String,
-    executable: bool,
+    pub(super) executable: bool,
 }
 
 /// The files of a folder, by their paths in it. A single file has an empty one.
@@ -288,7 +288,7 @@ fn changes(one: &Tree, other: &Tree) -> BTreeSet<String> {
 
 /// Reads a folder, without following links. A file that has not changed since it was seen is not
 /// read again.
-fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
+pub(super) fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
     let (mut found, mut bytes) = (Tree::new(), 0);
     if seen.len() > 4 * COPIED_FOLDER_FILES {
         seen.clear();

@@ -13,6 +13,7 @@ mod config;
 mod files;
 mod findings;
 mod folders;
+mod known_versions;
 mod new_folders;
 mod small_file;
 
@@ -180,14 +181,20 @@ impl Controls {
     }
 
     /// Notes the versions of the folders in `root`, for copies below `directory`, and those of
-    /// `files` among them.
+    /// `files` among them. Of those that were not there in the project's first session, the user's
+    /// count. The files about them are in `own`, one for each root.
     pub(super) fn learn(
         &self,
         root: &AbsPath,
         directory: &AbsPath,
         files: &[AbsPath],
-        folders: impl IntoIterator<Item = (AbsPath, Vec<Tree>)>,
+        folders: Vec<(AbsPath, Vec<Tree>)>,
+        own: Option<&AbsPath>,
     ) {
+        let folders = match own {
+            Some(own) => known_versions::counting(own, root, folders),
+            None => folders,
+        };
         let (files, folders): (Vec<_>, Vec<_>) =
             folders.into_iter().partition(|(path, _)| files.contains(path));
         self.files().learn(directory, files);

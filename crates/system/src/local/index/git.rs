@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::local) struct GitDirectories {
     pub(in crate::local) directories: BTreeSet<AbsPath>,
-    /// Those of them that have a configuration.
-    pub(in crate::local) configured: BTreeSet<AbsPath>,
+    /// Their configurations.
+    pub(in crate::local) configs: BTreeSet<AbsPath>,
     /// The files that make git use another directory.
     pub(in crate::local) redirections: BTreeSet<AbsPath>,
     /// The symbolic links in places to which git writes.
@@ -24,8 +24,7 @@ impl GitDirectories {
             if listing.kind == Kind::Git {
                 let redirects = listing.controls.iter().any(|name| name == "commondir");
                 all.redirections.extend(redirects.then(|| path.join("commondir")));
-                let is_configured = listing.controls.iter().any(|name| name == "config");
-                all.configured.extend(is_configured.then(|| path.clone()));
+                all.configs.extend(listing.configs().map(|name| path.join(name)));
                 all.directories.insert(path.clone());
             }
         }

@@ -11,6 +11,8 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 const MODULE_DEPTH: u8 = 6;
 /// The files of a git directory that control what git executes.
 const CONTROLS: [&str; 5] = ["config", "config.worktree", "hooks", "commondir", "gitdir"];
+/// Those of them that are in the format of git's configuration.
+const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 /// Those of them that must not be created in a git directory that lacks them.
 const RESERVED: [&str; 3] = ["config.worktree", "commondir", "hooks"];
 /// The directories of a git directory in which others of submodules and worktrees are.
@@ -86,7 +88,7 @@ impl Listing {
         listing.kind = listing.kind_of(path, &names);
         let is_git = listing.kind == Kind::Git;
         for (name, kind) in names {
-            if is_git && CONTROLS.contains(&name.as_str()) {
+            if is_git && CONTROLS.iter().any(|control| name.eq_ignore_ascii_case(control)) {
                 listing.controls.push(name.clone());
             }
             if kind.is_dir() {
@@ -149,6 +151,13 @@ impl Listing {
     pub(super) fn missing(&self) -> impl Iterator<Item = &'static str> {
         let missing = |name: &&str| self.kind == Kind::Git && !self.controls.iter().any(|held| held == name);
         RESERVED.into_iter().filter(missing)
+    }
+
+    /// Returns the names of the configurations in a git directory.
+    pub(super) fn configs(&self) -> impl Iterator<Item = &String> {
+        // A file system may be case-insensitive.
+        let is_config = |name: &&String| CONFIGS.iter().any(|config| name.eq_ignore_ascii_case(config));
+        self.controls.iter().filter(is_config)
     }
 
     /// Whether anything in it is found.
