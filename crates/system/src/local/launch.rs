@@ -19,7 +19,7 @@ use crate::limits::{
 use crate::veil::secret_values;
 use crate::{
     AbsPath, Command, Confinement, GitRemote, Network, Output, PipedCommand, Sandbox, SandboxLevel,
-    SandboxSupport, SystemError,
+    SandboxSupport, SystemError, View,
 };
 use rustix::fs::OFlags;
 use std::collections::{HashMap, HashSet};
@@ -197,9 +197,7 @@ impl LocalSystem {
         if sandbox.level != SandboxLevel::WorkspaceWrite {
             return;
         }
-        // Beside what commands of each project have changed in the home directory.
-        let own = sandbox.view.home.as_ref().and_then(|home| home.changes.parent());
-        let own = own.filter(|own| private_directory::create(own).is_ok());
+        let own = shared_by_sessions(&sandbox.view);
         let mut by_root = HashMap::<AbsPath, Vec<&AbsPath>>::new();
         let compared = &sandbox.protected.compared;
         for path in sandbox.protected.copied.iter().chain(compared) {
@@ -357,6 +355,13 @@ fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), System
     Ok(())
 }
 
+/// Returns the directory for what sessions know of each other: the one of what commands have changed
+/// in the home directory, in all projects.
+fn shared_by_sessions(view: &View) -> Option<AbsPath> {
+    let own = view.home.as_ref()?.changes.parent()?;
+    private_directory::create(&own).ok().map(|()| own)
+}
+
 /// Returns the files to compare after the command, if it changes them in place: one that the
 /// session waits for. The others are guarded.
 fn compare_files(sandbox: &mut Sandbox, controls: &Controls, in_place: bool) -> Vec<Arc<Base>> {
@@ -364,7 +369,7 @@ fn compare_files(sandbox: &mut Sandbox, controls: &Controls, in_place: bool) -> 
     let files = std::mem::take(&mut protected.compared);
     let (bases, others) = match &sandbox.view.copies {
         Some(copies) if in_place && sandbox.level == SandboxLevel::WorkspaceWrite => {
-            controls.bases(&files, copies)
+            controls.bases(&files, copies, shared_by_sessions(&sandbox.view).as_ref())
         }
         _ => (Vec::new(), files),
     };

@@ -7,6 +7,7 @@
 
 use super::findings::Findings;
 use super::folders::{Content, Tree, content};
+use super::shared_base::SharedBase;
 use crate::local::aside::{Aside, set_aside};
 use crate::local::entry::EntryHandle;
 use crate::{AbsPath, ControlChange, ControlPlace, SystemError};
@@ -29,6 +30,8 @@ pub(in crate::local) struct Base {
     path: AbsPath,
     versions: Vec<Tree>,
     content: Mutex<Option<Content>>,
+    /// Keeps the content for commands of other processes.
+    _record: Option<SharedBase>,
 }
 
 impl Files {
@@ -45,7 +48,12 @@ impl Files {
     /// Returns the content of files before a command, and the files that cannot be compared: those
     /// that are no small regular files with one name. Commands that run at the same time have the
     /// same.
-    pub(super) fn bases(&mut self, paths: &[AbsPath], directory: &AbsPath) -> (Vec<Arc<Base>>, Vec<AbsPath>) {
+    pub(super) fn bases(
+        &mut self,
+        paths: &[AbsPath],
+        directory: &AbsPath,
+        own: Option<&AbsPath>,
+    ) -> (Vec<Arc<Base>>, Vec<AbsPath>) {
         let (mut bases, mut others) = (Vec::new(), Vec::new());
         self.bases.retain(|_, base| base.strong_count() > 0);
         for path in paths {
@@ -53,13 +61,22 @@ impl Files {
                 bases.push(known);
                 continue;
             }
-            let content = content(path);
+            let shared = own.and_then(|own| SharedBase::take(own, path).ok());
+            let (record, content) = match shared {
+                Some((record, content)) => (Some(record), content),
+                None => (None, content(path)),
+            };
             if content.is_none() && fs::symlink_metadata(path.as_std()).is_ok() {
                 others.push(path.clone());
                 continue;
             }
             let versions = self.versions.get(&(path.clone(), directory.clone())).cloned().unwrap_or_default();
-            let base = Arc::new(Base { path: path.clone(), versions, content: Mutex::new(content) });
+            let base = Arc::new(Base {
+                path: path.clone(),
+                versions,
+                content: Mutex::new(content),
+                _record: record,
+            });
             self.bases.insert(path.clone(), Arc::downgrade(&base));
             bases.push(base);
         }

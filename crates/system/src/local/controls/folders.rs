@@ -332,7 +332,7 @@ pub(super) fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
 #[derive(Debug, Clone)]
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
-    mode: u32,
+    pub(super) mode: u32,
 }
 
 impl PartialEq for Content {

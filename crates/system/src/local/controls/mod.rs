@@ -15,6 +15,7 @@ mod findings;
 mod folders;
 mod known_versions;
 mod new_folders;
+mod shared_base;
 mod small_file;
 
 pub(super) use config::all_harmless;
@@ -169,9 +170,15 @@ impl Controls {
     }
 
     /// Returns the current content of files that a command changes in place, to compare it with
-    /// that after the command. Those that cannot be compared are returned as they are.
-    pub(super) fn bases(&self, paths: &[AbsPath], directory: &AbsPath) -> (Vec<Arc<Base>>, Vec<AbsPath>) {
-        self.files().bases(paths, directory)
+    /// that after the command. Those that cannot be compared are returned as they are. Processes
+    /// share the contents by files in `own`.
+    pub(super) fn bases(
+        &self,
+        paths: &[AbsPath],
+        directory: &AbsPath,
+        own: Option<&AbsPath>,
+    ) -> (Vec<Arc<Base>>, Vec<AbsPath>) {
+        self.files().bases(paths, directory, own)
     }
 
     /// Returns whether the versions of the folders in `root` are known, for copies below

@@ -1,0 +1,351 @@
+//! Generated sequences of what commands and the user do in a project, and what must hold after each
+//! of them.
+//!
+//! A command tries to make programs outside of the room run or obey a text of its own, and to print
+//! a secret. Whatever the order, the spelling of a path and the moment, no such text may arrive, and
+//! no edit of the user may be lost. `TILLER_GENERATED_CASES` sets the number of sequences.
+
+use crate::folders::{outside, project, read};
+use crate::sandbox::Stage;
+use proptest::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use system::{AbsPath, LocalOptions, LocalSystem};
+use tempfile::TempDir;
+
+/// Number of sequences where the environment does not say it.
+const CASES: u32 = 40;
+
+/// A text that only commands write. It stands in everything that they try to have obeyed.
+const EVIL: &str = "EVIL";
+
+/// Files that other programs obey.
+const OBEYED: &[&str] = &[
+    ".vscode/settings.json",
+    ".vscode/deep/new.json",
+    ".husky/_/pre-commit",
+    ".zed/settings.json",
+    ".idea/new",
+    ".idea/deep/new",
+    ".envrc",
+    ".exrc",
+    ".mcp.json",
+];
+
+/// Files by which git runs programs.
+const OF_GIT: &[&str] = &[
+    ".git/config",
+    ".git/config.worktree",
+    ".git/hooks/pre-commit",
+    "sub/.git/config",
+    "sub/.git/hooks/pre-commit",
+    "bare/config",
+    "made/config",
+    ".git/worktrees/tree/config.worktree",
+    ".git/worktrees/tree/commondir",
+];
+
+const SECRETS: &[&str] = &[".env", "$HOME/.ssh/id_rsa", "$HOME/.config/gh/hosts.yml", "$HOME/.bash_history"];
+
+/// Ways to write `{text}` to the file `{file}` in the directory `{dir}`, whose name is `{name}`.
+const WRITES: &[&str] = &[
+    "mkdir -p {dir}; cat {text} > {file}",
+    "cat {text} >> {file}",
+    "mkdir -p {dir}; cp {text} {file}.tmp; mv -f {file}.tmp {file}",
+    "cp {text} linked; ln -f linked {file}",
+    "mkdir -p {dir}; ln -sfn $PWD/{text} {file}",
+    "mv {dir} moved; mkdir -p {dir}; cp {text} {file}",
+    "mv {dir} moved; mkdir -p planted; cp {text} planted/{name}; ln -sfn $PWD/planted {dir}",
+    "mkdir -p planted; cp {text} planted/{name}; mv --exchange -T planted {dir}",
+    "cp {text} planted.file; mv --exchange planted.file {file}",
+    "rm -rf {dir}; mkdir -p planted; cp {text} planted/{name}; mv -T planted {dir}",
+    "mkdir -p {dir}; cd {dir} && cat $OLDPWD/{text} > {name}; cd \"$OLDPWD\"",
+    "mkdir -p {dir}; (cd {dir} && sleep 0.06 && cat $OLDPWD/{text} > {name}) & mv {dir} away; wait; mv away {dir}",
+    "mkdir -p {dir}; exec 9>> {file}; sleep 0.06; cat {text} >&9; exec 9>&-",
+    "mkdir -p {dir}; cat {text} > /proc/self/cwd/{file}; cat {text} > /proc/self/root$PWD/{file}",
+    "chmod -R u+rwx {dir}; chmod 777 {file}; cp {text} {file}; chmod +x {file}",
+    "(trap '' HUP; setsid sh -c 'sleep 0.08; mkdir -p {dir}; cp {text} {file}' &) >/dev/null 2>&1",
+    "for i in 1 2 3 4 5 6 7 8; do rm -rf {dir}; mkdir -p {dir}; cp {text} {file}; done",
+    "mkdir -p {dir}; mkfifo {dir}/fifo; (cat {text} > {dir}/fifo &); timeout 1 cat {dir}/fifo > {file}; rm -f {dir}/fifo",
+    "mkdir -p a/b; cat {text} > a/b/../../{file}",
+    "ln -sfn . here; cat {text} > here/here/{file}",
+    "git add -f {file}; git commit -qm x -- {file}; cp {text} {file}; git add -f {file}; git commit -qm y; git checkout -q HEAD~1; git checkout -q -",
+    "mkdir -p {dir}; cp {text} {file}; git stash -qu; git stash pop -q",
+    "cp {text} blob; git update-index --add --cacheinfo 100755,$(git hash-object -w blob),{file}; git checkout-index -f {file}",
+    "mkdir -p up/{dir}; cp {text} up/{file}; tar -C up -c . | tar -x",
+    "mkdir -p up/{dir}; cp {text} up/{file}; cp -rT up . ; rm -rf up",
+];
+
+/// Other commands, most of them of git.
+const OTHERS: &[&str] = &[
+    "git config core.fsmonitor $PWD/run",
+    "git config core.hooksPath $PWD/hooks",
+    "git config alias.st '!'$PWD/run",
+    "git config --worktree core.fsmonitor $PWD/run; git config extensions.worktreeConfig true",
+    "git config include.path $PWD/config.text",
+    "git config diff.external $PWD/run; echo x >> tracked",
+    "git config filter.f.clean $PWD/run; echo '* filter=f' > .gitattributes; echo x >> tracked",
+    "git config core.worktree ..; git config core.bare true",
+    "git switch -q other",
+    "git switch -q without",
+    "git switch -q zed",
+    "git switch -q main",
+    "git reset -q --hard",
+    "git merge -q other",
+    "git rebase -q other; git rebase --abort",
+    "git init -q sub; git -C sub config core.fsmonitor $PWD/run",
+    "git init -q --bare bare; git -C bare config core.fsmonitor $PWD/run",
+    "mkdir -p made/objects made/refs; cp .git/HEAD made; cp config.text made/config",
+    "git clone -q . sub; cp script.text sub/.git/hooks/pre-commit; chmod +x sub/.git/hooks/pre-commit",
+    "git init -q --separate-git-dir=made sub; cp config.text made/config",
+    "mkdir -p sub; echo gitdir: $PWD/made > sub/.git",
+    "git worktree add -q tree other; git -C tree config --worktree core.fsmonitor $PWD/run",
+    "mv .git gone; git init -q; cp config.text .git/config",
+    "mv .git gone; mv gone .git",
+    "rm -rf sub bare made tree planted",
+    "mv sub bare; mv bare made",
+    "git submodule add -q ./ sub",
+    "git gc -q; git pack-refs --all",
+    "umask 0; chmod -R 777 . 2>/dev/null",
+    "for f in .vscode .husky .zed .idea .envrc .exrc; do mv $f $f.x; cp -r $f.x $f; done",
+    "sleep 0.05",
+    "sleep 0.3",
+];
+
+/// Ways to print the file `{file}`.
+const READS: &[&str] = &[
+    "cat {file}",
+    "ln {file} hard; cat hard",
+    "ln -sfn {file} soft; cat soft",
+    "mv {file} shown; cat shown",
+    "cp -r $(dirname {file}) /tmp/copied; grep -rh CANARY /tmp/copied",
+    "tar -c {file} | tar -x -O",
+    "git add -f {file}; git show :{file}",
+    "git hash-object -w {file} | xargs git cat-file -p",
+    "cat /proc/self/root/{file} /proc/self/cwd/{file}",
+    "dd if={file} status=none; head -c 9 < {file}",
+    "cat $(dirname {file})/./../$(basename $(dirname {file}))/$(basename {file})",
+    "grep -rh CANARY . $HOME /proc/[0-9]*/environ 2>/dev/null",
+];
+
+/// What the user does in an editor or a terminal. `{text}` is new each time.
+const OF_USER: &[&str] = &[
+    "mkdir -p .vscode; echo {text} > .vscode/t && mv .vscode/t .vscode/settings.json",
+    "mkdir -p .vscode; echo {text} > .vscode/settings.json",
+    "mkdir -p .vscode; rm -f .vscode/settings.json; echo {text} > .vscode/settings.json",
+    "git status; git diff --stat; git log -1",
+    "git config user.name {text}",
+    "echo {text} > .envrc",
+    "touch .vscode/settings.json .husky/_/pre-commit",
+];
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// A command that the session waits for.
+    Command(String),
+    /// The same in another session.
+    OfOther(String),
+    /// A command that runs beside the next step.
+    Beside(String),
+    User(usize),
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let write = (0..WRITES.len(), 0..OBEYED.len() + OF_GIT.len()).prop_map(|(way, place)| {
+        let file = OBEYED.iter().chain(OF_GIT).nth(place).unwrap();
+        let (dir, name) = file.rsplit_once('/').unwrap_or((".", file));
+        let text = match name {
+            "config" | "config.worktree" => "config.text",
+            _ => "script.text",
+        };
+        let line = WRITES[way].replace("{file}", file).replace("{dir}", dir);
+        line.replace("{name}", name).replace("{text}", text)
+    });
+    let other = (0..OTHERS.len()).prop_map(|at| OTHERS[at].to_owned());
+    let read = (0..READS.len(), 0..SECRETS.len())
+        .prop_map(|(way, secret)| READS[way].replace("{file}", SECRETS[secret]));
+    let one = prop_oneof![4 => write, 3 => other, 1 => read];
+    prop::collection::vec(one, 1..4).prop_map(|lines| lines.join("\n"))
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        5 => line().prop_map(Step::Command),
+        1 => line().prop_map(Step::OfOther),
+        1 => line().prop_map(Step::Beside),
+        2 => (0..OF_USER.len()).prop_map(Step::User),
+    ];
+    prop::collection::vec(step, 1..6)
+}
+
+/// A project with programs and texts of commands, and a place that only the user's programs write.
+struct World {
+    stage: Stage,
+    own: TempDir,
+    other: LocalSystem,
+    mark: PathBuf,
+    home: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl World {
+    async fn new() -> Option<Self> {
+        let (mut stage, own) = project().await?;
+        stage.sandbox.protected.guarded.push(stage.project.join(".git/config"));
+        let mark = stage.home.join("../mark").as_std().to_owned();
+        let run = format!("#!/bin/sh\ntouch {}\n", mark.display());
+        let at = |name: &str| stage.project.join(name);
+        fs::create_dir_all(at("hooks").as_std()).unwrap();
+        let settings = format!(
+            "[core]\n\tfsmonitor = {0}/run\n\thooksPath = {0}/hooks\n[alias]\n\tst = !{0}/run\n# {EVIL}\n",
+            stage.project
+        );
+        for (name, text) in [
+            ("run", run.as_str()),
+            ("hooks/pre-commit", &run),
+            ("hooks/post-checkout", &run),
+            ("script.text", &format!("{run}# {EVIL}\n")),
+            ("config.text", &settings),
+        ] {
+            fs::write(at(name).as_std(), text).unwrap();
+        }
+        assert!(
+            outside(
+                &stage,
+                "chmod +x run hooks/* script.text; echo x > tracked; git add tracked; git commit -qm t"
+            )
+            .await
+        );
+        let launcher = vec![env!("CARGO_BIN_EXE_sandbox-exec").to_owned()];
+        let other = LocalSystem::with_options(LocalOptions { launcher, ..LocalOptions::default() });
+        let home = files(stage.home.as_std());
+        Some(Self { stage, own, other, mark, home })
+    }
+
+    /// Runs a line in the other session.
+    async fn run_in_other(&self, line: &str) -> String {
+        let mut sandbox = self.stage.sandbox.clone();
+        let top = AbsPath::from_os(self.own.path()).unwrap();
+        sandbox.view.temp = Some(top.join("other/tmp"));
+        sandbox.view.copies = Some(top.join("other/copies"));
+        self.stage.run_as(&self.other, sandbox, line).await.unwrap().0
+    }
+
+    /// Returns what does not hold.
+    async fn violation(
+        &self,
+        outputs: &[String],
+        edits: &[(&str, String)],
+        is_beside: bool,
+    ) -> Option<String> {
+        // A repository that appears is disabled some milliseconds later, at the latest when its command
+        // has ended.
+        let repositories = if is_beside { "" } else { "sub bare made tree" };
+        let looks = "set +e; for d in . {}; do test -d $d && (cd $d; git status; git diff; git st; \
+                     git hook run --ignore-missing pre-commit; git hook run --ignore-missing post-checkout); done >/dev/null 2>&1; true";
+        assert!(outside(&self.stage, &looks.replace("{}", repositories)).await);
+        if self.mark.exists() {
+            return Some("a program of a command ran outside of the sandbox".to_owned());
+        }
+        // A single file is put back when the commands that may have changed it have ended.
+        for place in OBEYED.iter().filter(|place| !is_beside || place.contains('/')) {
+            let top = place.split('/').next().unwrap();
+            for (path, bytes) in files(self.stage.project.join(top).as_std()) {
+                if String::from_utf8_lossy(&bytes).contains(EVIL) {
+                    return Some(format!("{} is of a command", path.display()));
+                }
+            }
+        }
+        if let Some(output) = outputs.iter().find(|output| output.contains("CANARY")) {
+            return Some(format!("a secret was printed: {output}"));
+        }
+        if files(self.stage.home.as_std()) != self.home {
+            return Some("the home directory has changed".to_owned());
+        }
+        for (path, text) in edits {
+            if read(&self.stage, path).as_deref() != Some(text) {
+                return Some(format!("{path} is not what the user wrote: {:?}", read(&self.stage, path)));
+            }
+        }
+        None
+    }
+}
+
+/// Returns each file below a path, with its content. Links are followed once.
+fn files(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let Ok(entries) = fs::read_dir(path) else {
+        return fs::read(path).map(|bytes| (path.to_owned(), bytes)).into_iter().collect();
+    };
+    let mut entries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    entries
+        .iter()
+        .flat_map(|path| match is_link(path) && path.is_dir() {
+            true => Vec::new(),
+            false => files(path),
+        })
+        .collect()
+}
+
+/// Runs the steps; returns what did not hold, and after which step.
+async fn play(steps: &[Step]) -> Option<String> {
+    let world = Arc::new(World::new().await?);
+    let mut beside = None;
+    let mut edits: Vec<(&str, String)> = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let mut outputs = Vec::new();
+        match step {
+            Step::Command(line) => outputs.push(world.stage.run(line).await.unwrap().0),
+            Step::OfOther(line) => outputs.push(world.run_in_other(line).await),
+            Step::Beside(line) => {
+                let (world, line) = (Arc::clone(&world), line.clone());
+                let task = tokio::spawn(async move { world.stage.run(&line).await.unwrap().0 });
+                if let Some(before) = beside.replace(task) {
+                    outputs.push(before.await.unwrap());
+                }
+            }
+            Step::User(which) => {
+                let text = format!("user{at}");
+                let line = OF_USER[*which].replace("{text}", &text);
+                outside(&world.stage, &line).await;
+                let file = [".vscode/settings.json", ".envrc"].into_iter().find(|file| line.ends_with(file));
+                if let Some(file) = file.filter(|_| line.contains("echo")) {
+                    edits.retain(|(known, _)| *known != file);
+                    edits.push((file, format!("{text}\n")));
+                }
+            }
+        }
+        // A command may check out another version. The user's is not lost then, git keeps it.
+        if beside.is_some() || format!("{step:?}").contains("git ") {
+            edits.clear();
+        }
+        if let Some(wrong) = world.violation(&outputs, &edits, beside.is_some()).await {
+            return Some(format!("after step {at}: {wrong}"));
+        }
+    }
+    let outputs = match beside {
+        Some(task) => vec![task.await.unwrap()],
+        None => Vec::new(),
+    };
+    if let Some(wrong) = world.violation(&outputs, &[], false).await {
+        return Some(format!("after a command beside: {wrong}"));
+    }
+    None
+}
+
+#[test]
+fn nothing_of_a_command_is_obeyed_outside() {
+    let cases = std::env::var("TILLER_GENERATED_CASES").ok().and_then(|cases| cases.parse().ok());
+    let config = ProptestConfig {
+        cases: cases.unwrap_or(CASES),
+        max_shrink_iters: 100,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    proptest!(config, |(steps in steps())| {
+        let wrong = runtime.block_on(play(&steps));
+        prop_assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+    });
+}
