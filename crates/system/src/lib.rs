@@ -19,6 +19,7 @@ mod encoding;
 mod error;
 pub mod fake;
 mod folded;
+mod git_names;
 pub mod limits;
 #[expect(
     clippy::disallowed_methods,
@@ -50,6 +51,7 @@ pub use encoding::TextEncoding;
 pub use error::SystemError;
 pub use fake::FakeSystem;
 pub use folded::{Folded, PathSpellings, is_within, pattern_matches};
+pub use git_names::GitNames;
 pub use local::{
     AppendFile, CommandDeadline, FileLock, FileStamp, LocalOptions, LocalSystem, LoginShell, MemoryUse,
     OUTPUT_DIRECTORY, ProcessState, ProcessTable, TemporaryDirectory, create_private_directory, free_bytes,

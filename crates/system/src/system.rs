@@ -1,8 +1,8 @@
 //! The [`System`] trait, through which every effect on a workspace goes, and its types.
 
 use crate::{
-    AbsPath, Claim, Command, ControlChange, ExternalLaunch, Pins, Piped, PipedCommand, Process, Sandbox,
-    SandboxSupport, ShellProgram, SystemError, TextEncoding, TextRange, text,
+    AbsPath, Claim, Command, ControlChange, ExternalLaunch, GitNames, Pins, Piped, PipedCommand, Process,
+    Sandbox, SandboxSupport, ShellProgram, SystemError, TextEncoding, TextRange, text,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -290,6 +290,12 @@ pub trait System: Send + Sync {
     /// Returns the values of secret files that the last command confined like this could read.
     fn project_secrets(&self, _sandbox: &Sandbox) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns what git's configuration names below the roots of a session. Programs outside of the
+    /// sandbox run or read it.
+    async fn named_by_git(&self, _roots: &[AbsPath]) -> GitNames {
+        GitNames::default()
     }
 
     /// Returns the changes that the session's commands made of files that git, editors or agents

@@ -1,9 +1,9 @@
 //! A [`System`] that has the files of some directories only.
 
 use crate::{
-    AbsPath, Claim, Command, ControlChange, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped,
-    PipedCommand, Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange,
-    WalkOptions,
+    AbsPath, Claim, Command, ControlChange, DiskSnapshot, Entry, ExternalLaunch, GitNames, Metadata, Pins,
+    Piped, PipedCommand, Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError,
+    TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -139,6 +139,10 @@ impl System for Within {
 
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
         self.inner.spawn_piped(command).await
+    }
+
+    async fn named_by_git(&self, roots: &[AbsPath]) -> GitNames {
+        self.inner.named_by_git(roots).await
     }
 
     async fn open_changes(&self, copies: &AbsPath) -> Vec<ControlChange> {

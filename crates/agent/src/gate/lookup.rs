@@ -54,7 +54,9 @@ pub(super) async fn resolved(
         _ => Dialect::Unknown,
     };
     let controls_git = match (&access, &canonical) {
-        (Access::Write(_), Some(path)) => controls_git(system, path).await,
+        (Access::Write(_), Some(path)) => {
+            controls_git(system, path).await || system.named_by_git(&view.roots).await.has(path)
+        }
         _ => false,
     };
     Resolved { controls_git, ..Resolved::new(access, canonical, dialect) }

@@ -18,8 +18,8 @@ use crate::limits::{
 };
 use crate::veil::secret_values;
 use crate::{
-    AbsPath, Command, Confinement, GitRemote, Network, Output, PipedCommand, Sandbox, SandboxLevel,
-    SandboxSupport, SystemError, View,
+    AbsPath, Command, Confinement, GitNames, GitRemote, Network, Output, PipedCommand, ProtectedPaths,
+    Sandbox, SandboxLevel, SandboxSupport, SystemError, View,
 };
 use rustix::fs::OFlags;
 use std::collections::{HashMap, HashSet};
@@ -118,6 +118,8 @@ impl LocalSystem {
         if served.is_none() && sandbox.network == Network::Session {
             sandbox.network = Network::Off;
         }
+        let named = crate::System::named_by_git(self, &sandbox.view.roots).await;
+        protect_named(&mut sandbox, named);
         self.learn_versions(&sandbox, support).await;
         let launcher = self.options.launcher.clone();
         let network = served.clone();
@@ -316,7 +318,7 @@ fn complete_sandbox(
     let (hidden, readable): (Vec<_>, Vec<_>) =
         secrets.into_iter().partition(|path| id(path).is_some_and(|id| named.contains(&id)));
     sandbox.secret.blanked = hidden;
-    sandbox.protected.pinned = pinned;
+    sandbox.protected.pinned.extend(pinned);
     copy_folders(sandbox, controls)?;
     sandbox.protected.sockets = sockets.into_iter().chain(unix_sockets()).collect();
     let values =
@@ -353,6 +355,29 @@ fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), System
     protected.guarded.retain(|path| folders.iter().all(|folder| folder.path != *path));
     protected.folders = folders;
     Ok(())
+}
+
+/// Protects what git's configuration names like what editors obey.
+fn protect_named(sandbox: &mut Sandbox, named: GitNames) {
+    let roots = &sandbox.view.roots;
+    let ProtectedPaths { guarded, reserved, compared, copied, pinned, .. } = &mut sandbox.protected;
+    let is_in_git = |path: &AbsPath| path.as_std().components().any(|part| part.as_os_str() == ".git");
+    for folder in named.folders {
+        if guarded.iter().any(|path| folder.starts_with(path)) {
+            continue;
+        }
+        if !is_in_git(&folder) {
+            copied.push(folder.clone());
+        }
+        reserved.push(folder.clone());
+        guarded.push(folder);
+    }
+    let is_known = |path: &AbsPath| guarded.iter().any(|known| path.starts_with(known));
+    let files: Vec<_> = named.files.into_iter().filter(|path| !is_known(path)).collect();
+    // Another directory in the place of theirs would have others.
+    let directories = files.iter().filter_map(AbsPath::parent);
+    pinned.extend(directories.filter(|path| !roots.contains(path) && path.as_std().is_dir()));
+    compared.extend(files);
 }
 
 /// Returns the directory for what sessions know of each other: the one of what commands have changed

@@ -40,9 +40,9 @@ mod watchdog;
 mod watcher;
 
 use crate::{
-    AbsPath, Claim, Command, ControlChange, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped,
-    PipedCommand, Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange,
-    WalkOptions, text::TextForm,
+    AbsPath, Claim, Command, ControlChange, DiskSnapshot, Entry, ExternalLaunch, GitNames, Metadata, Pins,
+    Piped, PipedCommand, Process, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError,
+    TextRange, WalkOptions, text::TextForm,
 };
 use async_trait::async_trait;
 use blocking::blocking;
@@ -232,6 +232,12 @@ impl System for LocalSystem {
     fn project_secrets(&self, sandbox: &Sandbox) -> Vec<String> {
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.get(&sandbox.view.roots).cloned().unwrap_or_default()
+    }
+
+    async fn named_by_git(&self, roots: &[AbsPath]) -> GitNames {
+        let roots = roots.to_vec();
+        let home = std::env::var_os("HOME").and_then(|home| AbsPath::from_os(home.as_ref()).ok());
+        blocking(move || controls::named(&roots, home.as_ref())).await
     }
 
     async fn open_changes(&self, copies: &AbsPath) -> Vec<ControlChange> {

@@ -113,6 +113,32 @@ async fn a_new_folder_is_there_for_its_command() {
 }
 
 #[tokio::test]
+async fn what_git_names_is_not_changed() {
+    let Some((stage, _own)) = project().await else { return };
+    let script = r#"
+mkdir .githooks tools && echo true > .githooks/pre-commit && echo true > tools/push && echo > .settings
+git config core.hooksPath .githooks && git config include.path ../.settings
+ln -s ../../tools/push .git/hooks/pre-push && git add .githooks tools .settings && git commit -qm hooks
+git checkout -qb next && echo next > .githooks/pre-commit && echo '# next' > .settings && git commit -qam next
+git checkout -q -
+"#;
+    assert!(outside(&stage, script).await);
+    let line = "for f in .githooks/pre-commit .githooks/post-commit tools/push; do echo evil > $f; done; \
+                git config -f .settings alias.x '!evil'";
+    stage.check(line, true).await;
+    let all = || [".githooks/pre-commit", ".settings", "tools/push"].map(|path| read(&stage, path).unwrap());
+    assert_eq!(all(), ["true\n", "\n", "true\n"]);
+    assert_eq!(read(&stage, ".githooks/post-commit"), None);
+    let mut names: Vec<_> = open(&stage).await.into_iter().map(|change| change.path).collect();
+    names.sort();
+    let expected = [".githooks/post-commit", ".githooks/pre-commit", ".settings", "tools/push"];
+    assert_eq!(names, expected.map(|name| stage.project.join(name)));
+    let clean = "test -z \"$(git status --porcelain -uno)\"";
+    stage.check(&format!("git checkout -q .githooks && git switch -q next && {clean}"), true).await;
+    assert_eq!(all(), ["next\n", "# next\n", "true\n"]);
+}
+
+#[tokio::test]
 async fn a_pull_brings_a_new_folder() {
     let Some((stage, _own)) = project().await else { return };
     let script = "git clone -q . ../other && cd ../other && git config user.email a@b && git config user.name A && mkdir .idea && \

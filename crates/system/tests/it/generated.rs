@@ -15,7 +15,7 @@ use system::{AbsPath, LocalOptions, LocalSystem};
 use tempfile::TempDir;
 
 /// Number of sequences where the environment does not say it.
-const CASES: u32 = 40;
+const CASES: u32 = 30;
 
 /// A text that only commands write. It stands in everything that they try to have obeyed.
 const EVIL: &str = "EVIL";
@@ -31,6 +31,10 @@ const OBEYED: &[&str] = &[
     ".envrc",
     ".exrc",
     ".mcp.json",
+    ".gitsettings",
+    ".githooks/pre-commit",
+    ".githooks/post-checkout",
+    "tools/pre-push",
 ];
 
 /// Files by which git runs programs.
@@ -140,6 +144,16 @@ const OF_USER: &[&str] = &[
     "touch .vscode/settings.json .husky/_/pre-commit",
 ];
 
+/// The user's configuration names hooks of the project. A file that it includes, too, is put back when
+/// a command has ended, so no command runs beside the user then.
+const NAMED: &str = "git config include.path ../.gitsettings; ln -s ../../tools/pre-push .git/hooks/pre-push";
+const COMMITTED: &str = r#"
+chmod +x run hooks/* script.text && echo x > tracked && mkdir .githooks tools
+printf '[core]\n\thooksPath = .githooks\n' > .gitsettings && git config core.hooksPath .githooks
+for hook in .githooks/pre-commit tools/pre-push; do printf '#!/bin/sh\ntrue\n' > $hook; chmod +x $hook; done
+git add tracked .githooks .gitsettings tools && git commit -qm t
+"#;
+
 #[derive(Debug, Clone)]
 enum Step {
     /// A command that the session waits for.
@@ -156,7 +170,7 @@ fn line() -> impl Strategy<Value = String> {
         let file = OBEYED.iter().chain(OF_GIT).nth(place).unwrap();
         let (dir, name) = file.rsplit_once('/').unwrap_or((".", file));
         let text = match name {
-            "config" | "config.worktree" => "config.text",
+            "config" | "config.worktree" | ".gitsettings" => "config.text",
             _ => "script.text",
         };
         let line = WRITES[way].replace("{file}", file).replace("{dir}", dir);
@@ -186,10 +200,11 @@ struct World {
     other: LocalSystem,
     mark: PathBuf,
     home: Vec<(PathBuf, Vec<u8>)>,
+    names_files: bool,
 }
 
 impl World {
-    async fn new() -> Option<Self> {
+    async fn new(names_files: bool) -> Option<Self> {
         let (mut stage, own) = project().await?;
         stage.sandbox.protected.guarded.push(stage.project.join(".git/config"));
         let mark = stage.home.join("../mark").as_std().to_owned();
@@ -209,17 +224,14 @@ impl World {
         ] {
             fs::write(at(name).as_std(), text).unwrap();
         }
-        assert!(
-            outside(
-                &stage,
-                "chmod +x run hooks/* script.text; echo x > tracked; git add tracked; git commit -qm t"
-            )
-            .await
-        );
+        assert!(outside(&stage, COMMITTED).await);
+        if names_files {
+            assert!(outside(&stage, NAMED).await);
+        }
         let launcher = vec![env!("CARGO_BIN_EXE_sandbox-exec").to_owned()];
         let other = LocalSystem::with_options(LocalOptions { launcher, ..LocalOptions::default() });
         let home = files(stage.home.as_std());
-        Some(Self { stage, own, other, mark, home })
+        Some(Self { stage, own, other, mark, home, names_files })
     }
 
     /// Runs a line in the other session.
@@ -248,10 +260,13 @@ impl World {
             return Some("a program of a command ran outside of the sandbox".to_owned());
         }
         // A single file is put back when the commands that may have changed it have ended.
-        for place in OBEYED.iter().filter(|place| !is_beside || place.contains('/')) {
+        let is_named = |place: &str| self.names_files || ![".gitsettings", "tools/pre-push"].contains(&place);
+        let obeyed = OBEYED.iter().filter(|place| is_named(place));
+        for place in obeyed.filter(|place| !is_beside || place.contains('/')) {
             let top = place.split('/').next().unwrap();
             for (path, bytes) in files(self.stage.project.join(top).as_std()) {
-                if String::from_utf8_lossy(&bytes).contains(EVIL) {
+                let is_aside = path.to_string_lossy().contains(".not-trusted");
+                if !is_aside && String::from_utf8_lossy(&bytes).contains(EVIL) {
                     return Some(format!("{} is of a command", path.display()));
                 }
             }
@@ -290,7 +305,8 @@ fn files(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// Runs the steps; returns what did not hold, and after which step.
 async fn play(steps: &[Step]) -> Option<String> {
-    let world = Arc::new(World::new().await?);
+    let is_alone = !steps.iter().any(|step| matches!(step, Step::Beside(_)));
+    let world = Arc::new(World::new(is_alone).await?);
     let mut beside = None;
     let mut edits: Vec<(&str, String)> = Vec::new();
     for (at, step) in steps.iter().enumerate() {

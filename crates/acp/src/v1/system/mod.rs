@@ -42,8 +42,8 @@ use std::{
 };
 use system::{
     AbsPath, Claim, Command, Confinement, ControlChange, DiskSnapshot, Entry, ExternalLaunch, FileKind,
-    Metadata, Pins, Piped, PipedCommand, Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram,
-    System, SystemError, TextEncoding, TextRange, WalkOptions,
+    GitNames, Metadata, Pins, Piped, PipedCommand, Process, Route, Routes, Sandbox, SandboxSupport,
+    ShellProgram, System, SystemError, TextEncoding, TextRange, WalkOptions,
 };
 
 /// A session's workspace that acts through its client.
@@ -385,6 +385,10 @@ impl System for AcpSystem {
 
     fn project_secrets(&self, sandbox: &Sandbox) -> Vec<String> {
         self.local.project_secrets(sandbox)
+    }
+
+    async fn named_by_git(&self, roots: &[AbsPath]) -> GitNames {
+        self.local.named_by_git(roots).await
     }
 
     async fn open_changes(&self, copies: &AbsPath) -> Vec<ControlChange> {

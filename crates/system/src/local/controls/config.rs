@@ -113,6 +113,12 @@ impl Config {
         self.lines.iter().filter_map(|line| line.setting.as_ref())
     }
 
+    /// Returns the section, the name and the value of each setting.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.settings()
+            .map(|setting| (setting.section.as_str(), setting.name.as_str(), setting.value.as_str()))
+    }
+
     /// Returns the names and the addresses of remote repositories, also of those for pushes and of
     /// submodules.
     pub(super) fn remotes(&self) -> impl Iterator<Item = (&str, &str)> {

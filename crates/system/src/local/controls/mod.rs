@@ -14,6 +14,7 @@ mod files;
 mod findings;
 mod folders;
 mod known_versions;
+mod named;
 mod new_folders;
 mod shared_base;
 mod small_file;
@@ -21,6 +22,7 @@ mod small_file;
 pub(super) use config::all_harmless;
 pub(super) use files::Base;
 pub(super) use folders::{SCRIPT, SCRIPT_VARIABLES, Tree, versions};
+pub(super) use named::named;
 pub(super) use new_folders::NewFolder;
 pub(super) use small_file::read;
 

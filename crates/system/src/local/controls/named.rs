@@ -1,0 +1,162 @@
+//! Finds what git's configuration names inside of a project. It may change with each command of git
+//! that the user agrees to, so it is read before each command.
+
+use super::config::Config;
+use super::small_file::read;
+use crate::local::sandbox::git_directory;
+use crate::{AbsPath, GitNames};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Sections whose values are addresses and references.
+const ADDRESSES: [&str; 4] = ["branch", "remote", "submodule", "url"];
+/// Maximum depth of included configurations.
+const DEPTH: u8 = 5;
+/// Maximum number of files and directories that are found in a project.
+const NAMES: usize = 64;
+
+/// Returns what the configurations of the repositories at `roots`, and those of the user in `home`,
+/// name below the roots.
+pub(in crate::local) fn named(roots: &[AbsPath], home: Option<&AbsPath>) -> GitNames {
+    let mut found = Found { roots, home, folders: BTreeSet::new(), files: BTreeSet::new() };
+    for root in roots {
+        let Some((top, git)) = repository(root) else { continue };
+        let own = ["config", "config.worktree"].map(|name| git.join(name));
+        let users = [".gitconfig", ".config/git/config"].map(|name| home.map(|home| home.join(name)));
+        for config in own.into_iter().chain(users.into_iter().flatten()) {
+            found.read(&top, &config, DEPTH);
+        }
+        found.targets(&git.join("hooks"));
+        for folder in found.folders.clone() {
+            found.targets(&folder);
+        }
+    }
+    let Found { folders, files, .. } = found;
+    // A folder has its files with it.
+    let files = files.into_iter().filter(|file| !folders.iter().any(|folder| file.starts_with(folder)));
+    GitNames { files: files.take(NAMES).collect(), folders: folders.into_iter().take(NAMES).collect() }
+}
+
+/// Returns the top directory of the repository of a root, and its git directory.
+fn repository(root: &AbsPath) -> Option<(AbsPath, AbsPath)> {
+    let mut above = std::iter::successors(Some(root.clone()), AbsPath::parent);
+    let top = above.find(|path| fs::symlink_metadata(path.join(".git").as_std()).is_ok())?;
+    let git = match top.join(".git") {
+        git if git.as_std().is_dir() => git,
+        _ => git_directory(&top)?,
+    };
+    Some((top, git))
+}
+
+struct Found<'a> {
+    roots: &'a [AbsPath],
+    home: Option<&'a AbsPath>,
+    folders: BTreeSet<AbsPath>,
+    files: BTreeSet<AbsPath>,
+}
+
+impl Found<'_> {
+    /// Adds what a configuration names. A value may be a path or a command; each of its words that
+    /// is a file of the project is taken for a name, and so is a missing one with a slash.
+    fn read(&mut self, top: &AbsPath, config: &AbsPath, depth: u8) {
+        let (Some(depth), Some(parsed)) =
+            (depth.checked_sub(1), read(config).and_then(|text| Config::parse(&text)))
+        else {
+            return;
+        };
+        for (section, name, value) in parsed.values() {
+            if section == "core" && name == "hookspath" {
+                let folder = self.path(top, value);
+                // The whole project cannot be one.
+                if self.is_inside(&folder) && !top.starts_with(&folder) && !self.roots.contains(&folder) {
+                    self.folders.insert(folder);
+                }
+            } else if ["include", "includeif"].contains(&section) && name == "path" {
+                let Some(directory) = config.parent() else { continue };
+                let included = self.path(&directory, value);
+                self.add(&included, true);
+                self.read(top, &included, depth);
+            } else if !ADDRESSES.contains(&section) {
+                for word in value.split([' ', '\t', '"', '\'', ';', '&', '|', '(', ')', '!', '=', '$']) {
+                    if !word.is_empty() {
+                        let file = self.path(top, word);
+                        self.add(&file, word.contains('/'));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds the targets of links in a directory of hooks.
+    fn targets(&mut self, hooks: &AbsPath) {
+        for entry in fs::read_dir(hooks.as_std()).into_iter().flatten().flatten().take(NAMES) {
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink())
+                && let Ok(target) = fs::canonicalize(entry.path())
+                && let Ok(target) = AbsPath::from_os(&target)
+            {
+                self.add(&target, false);
+            }
+        }
+    }
+
+    fn path(&self, base: &AbsPath, value: &str) -> AbsPath {
+        match (value.strip_prefix("~/"), self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => base.join(value),
+        }
+    }
+
+    fn is_inside(&self, path: &AbsPath) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    fn add(&mut self, path: &AbsPath, if_missing: bool) {
+        let is_file = |path: &Path| fs::symlink_metadata(path).map_or(if_missing, |found| found.is_file());
+        let is_of_git = path.as_std().components().any(|part| part.as_os_str() == ".git");
+        if self.is_inside(path) && !is_of_git && is_file(path.as_std()) {
+            self.files.insert(path.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn hooks_included_files_and_programs_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        let (root, home) = (top.join("w"), top.join("home"));
+        let write = |path: &AbsPath, text: &str| {
+            fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
+            fs::write(path.as_std(), text).unwrap();
+        };
+        write(&root.join(".git/HEAD"), "x");
+        assert_eq!(named(std::slice::from_ref(&root), Some(&home)), GitNames::default());
+        let config = "[core]\n\thooksPath = .githooks\n\tfsmonitor = tools/monitor --x\n[include]\n\tpath = ../.gitsettings\n\
+                      [filter \"f\"]\n\tclean = \"sh ./tools/clean %f\"\n[remote \"origin\"]\n\turl = ../other\n[alias]\n\tx = !missing\n\ty = !./tools/missing\n";
+        write(&root.join(".git/config"), config);
+        write(&root.join(".gitsettings"), "[diff]\n\texternal = tools/diff\n");
+        write(
+            &home.join(".gitconfig"),
+            &format!("[core]\n\thooksPath = ~/hooks\n\tpager = {root}/tools/pager\n"),
+        );
+        for name in ["monitor", "clean", "diff", "pager", "unnamed", "linked"] {
+            write(&root.join("tools").join(name), "x");
+        }
+        fs::create_dir(root.join(".git/hooks").as_std()).unwrap();
+        symlink("../../tools/linked", root.join(".git/hooks/pre-push").as_std()).unwrap();
+        let found = named(std::slice::from_ref(&root), Some(&home));
+        assert_eq!(found.folders, [root.join(".githooks")]);
+        let tools = ["clean", "diff", "linked", "missing", "monitor", "pager"]
+            .map(|name| root.join("tools").join(name));
+        assert_eq!(found.files, [&[root.join(".gitsettings")][..], &tools].concat());
+        assert!(found.has(&root.join(".githooks/pre-commit")) && !found.has(&root.join("tools/unnamed")));
+        // Neither the project itself nor a place outside of it is a folder of hooks.
+        write(&root.join(".git/config"), "[core]\n\thooksPath = .\n\thooksPath = ../hooks\n");
+        assert_eq!(named(std::slice::from_ref(&root), None).folders, Vec::<AbsPath>::new());
+    }
+}
