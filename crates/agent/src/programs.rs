@@ -68,7 +68,8 @@ impl ProjectPrograms {
         for root in &mut sandbox.view.roots {
             let real = system.resolve(root).await.unwrap_or_else(|_| root.clone());
             let protected = &mut sandbox.protected;
-            for path in protected.guarded.iter_mut().chain(&mut protected.reserved) {
+            let single = protected.compared.iter_mut().chain(&mut protected.copied);
+            for path in protected.guarded.iter_mut().chain(&mut protected.reserved).chain(single) {
                 if let Some(below) = path.relative_to(root) {
                     *path = real.join(below);
                 }
@@ -96,10 +97,14 @@ mod tests {
         let mut sandbox = Sandbox::default();
         sandbox.view.roots.push(path("/link"));
         sandbox.protected.guarded.extend([path("/link/.vscode"), path("/settings")]);
-        sandbox.protected.reserved.push(path("/link/.envrc"));
+        sandbox.protected.reserved.push(path("/link/.idea"));
+        sandbox.protected.compared.push(path("/link/.envrc"));
+        sandbox.protected.copied.push(path("/link/.vscode"));
         let resolved = ProjectPrograms::new(path("/link"), sandbox).resolved(&system).await;
         assert_eq!(resolved.view.roots, [path("/real")]);
         assert_eq!(resolved.protected.guarded, [path("/real/.vscode"), path("/settings")]);
-        assert_eq!(resolved.protected.reserved, [path("/real/.envrc")]);
+        assert_eq!(resolved.protected.reserved, [path("/real/.idea")]);
+        assert_eq!(resolved.protected.compared, [path("/real/.envrc")]);
+        assert_eq!(resolved.protected.copied, [path("/real/.vscode")]);
     }
 }
