@@ -62,7 +62,7 @@ pub use event::item::{
     read_arguments,
 };
 pub use event::mode::{Mode, PermissionMode, UnknownMode};
-pub use event::network::{HostUse, NetworkUse};
+pub use event::network::{Destination, HostUse, NetworkUse};
 pub use event::permission::{CallPlace, PermissionOutcome};
 pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};
@@ -112,10 +112,10 @@ pub use model::{
 pub use operator::{Operator, Place, TakenOver};
 pub use policy::found::found_rules;
 pub use policy::{
-    AddressKind, Answer, CommandFiles, CommandNetwork, ConnectionJudge, Destination, Expectation,
-    NetworkOptions, NetworkRule, NetworkRules, PermissionRule, PermissionRules, Push, RefChange, Remedy,
-    RemoteRepository, SERVICE_PORTS, SandboxOptions, Secrets, ServerRule, ServerRules, SignCommits, Signing,
-    Traffic, address_kind, check_tool_name, check_tool_pattern, refused_address, tool_names,
+    AddressKind, Answer, CommandFiles, CommandNetwork, ConnectionJudge, Expectation, NetworkOptions,
+    NetworkRule, NetworkRules, PermissionRule, PermissionRules, Push, RefChange, Remedy, RemoteRepository,
+    SERVICE_PORTS, SandboxOptions, Secrets, ServerRule, ServerRules, SignCommits, Signing, Traffic,
+    address_kind, check_tool_name, check_tool_pattern, refused_address, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
 pub use programs::ProjectPrograms;

@@ -71,6 +71,7 @@ mod themes;
 mod token;
 mod trust;
 mod update;
+mod used_host;
 mod web;
 mod wiring;
 

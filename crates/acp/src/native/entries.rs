@@ -1,4 +1,5 @@
-//! Tasks, goals, background commands and the use of the network in their wire format, for events and for results.
+//! Tasks, goals, background commands and the use of the network in their wire format, for events
+//! and for results.
 
 use agent::{Goal, HostUse, NetworkUse, ShellUpdate, Task};
 #[cfg(test)]
@@ -150,4 +151,32 @@ pub(crate) fn network_entry(used: &NetworkUse) -> NetworkEntry {
         rule: host.rule.clone(),
     };
     NetworkEntry { tool_call_id: used.call.to_string(), hosts: used.hosts.iter().map(host).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agent::Destination;
+    use serde_json::json;
+
+    #[test]
+    fn a_host_has_its_traffic_and_its_rule() {
+        let host = HostUse {
+            destination: Destination::Local(5432),
+            connections: 2,
+            sent: 3,
+            received: 4,
+            refused: None,
+            rule: Some("network(local:5432)".to_owned()),
+        };
+        let used = NetworkUse { call: "tool_1".into(), hosts: vec![host] };
+        let expected = json!({
+            "toolCallId": "tool_1",
+            "hosts": [{
+                "host": "localhost", "port": 5432, "connections": 2, "sent": 3, "received": 4,
+                "refused": null, "rule": "network(local:5432)",
+            }],
+        });
+        assert_eq!(serde_json::to_value(network_entry(&used)).unwrap(), expected);
+    }
 }

@@ -1,9 +1,9 @@
 //! Explains the policy's decision about a hypothetical call, for `tiller permissions explain`.
 
 use crate::{
-    Access, Effect, Lifetime, RuntimeOptions,
+    Access, Destination, Effect, Lifetime, RuntimeOptions,
     gate::hypothesis::{self, Question},
-    policy::network::{Destination, NetworkDecision, NetworkGrants, NetworkPolicy, WEB_PORTS, decide},
+    policy::network::{NetworkDecision, NetworkGrants, NetworkPolicy, WEB_PORTS, decide},
     policy::pushes,
 };
 use std::sync::Arc;

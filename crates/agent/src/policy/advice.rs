@@ -1,10 +1,9 @@
 //! What would allow a call that is asked about, for a run without a user who could approve it.
 
 use super::{
-    Decision, NetworkRule, PermissionRule, PermissionRules, Policy, PolicySettings, Subject, decide, host,
-    settings,
+    Decision, NetworkRule, PermissionRule, PermissionRules, Policy, PolicySettings, Subject, decide, settings,
 };
-use crate::{Access, PermissionMode};
+use crate::{Access, PermissionMode, text::host};
 use system::AbsPath;
 
 /// What allows a call that is asked about. Each was checked: the policy decided again with it.

@@ -3,12 +3,11 @@
 use super::{
     CommandConfinement, Subject,
     git::Git,
-    host,
     network::NetworkGrants,
     shell::{Certainty, Shell, SimpleCommand},
     table,
 };
-use crate::{Access, Lifetime, limits::GRANTS};
+use crate::{Access, Lifetime, limits::GRANTS, text::host};
 use std::{collections::HashMap, sync::Mutex};
 use system::AbsPath;
 

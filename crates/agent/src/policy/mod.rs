@@ -12,7 +12,6 @@ mod confinement;
 pub(crate) mod found;
 mod git;
 mod grants;
-mod host;
 mod names;
 pub(crate) mod network;
 mod options;
@@ -37,9 +36,9 @@ pub(crate) use grants::{Grants, label, may_be_allowed, scope};
 pub(crate) use names::{ALL_PROJECTS, mean, runs_commands};
 pub use names::{check_tool_name, check_tool_pattern, tool_names};
 pub use network::{
-    AddressKind, CommandNetwork, ConnectionJudge, Destination, Expectation, NetworkOptions, NetworkRule,
-    NetworkRules, Push, RefChange, RemoteRepository, SERVICE_PORTS, SignCommits, Signing, Traffic,
-    address_kind, refused_address,
+    AddressKind, CommandNetwork, ConnectionJudge, Expectation, NetworkOptions, NetworkRule, NetworkRules,
+    Push, RefChange, RemoteRepository, SERVICE_PORTS, SignCommits, Signing, Traffic, address_kind,
+    refused_address,
 };
 pub(crate) use question::{beside_command, place};
 pub use rule::PermissionRule;

@@ -1,7 +1,8 @@
 //! The text of permission questions: what would be done, where, what confines it, and why it is
 //! asked.
 
-use super::{CommandConfinement, Policy, Resolved, Subject, host, names};
+use super::{CommandConfinement, Policy, Resolved, Subject, names};
+use crate::text::host;
 use crate::{Access, CallPlace, one_line, tool::titles::path_title};
 use system::AbsPath;
 

@@ -1,10 +1,10 @@
 //! A permission rule of the settings: its syntax and its matching.
 
 use super::{
-    host,
     names::{self, INTEGRATION, Kind, MCP},
     rules, shape,
 };
+use crate::text::host;
 
 /// A rule of the form `TOOL` or `TOOL(PATTERN)`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 pub(crate) mod colours;
 pub(crate) mod cut;
 pub(crate) mod file_uri;
+pub(crate) mod host;
 pub(crate) mod json_bytes;
 pub(crate) mod mention;
 pub(crate) mod panic;

@@ -86,6 +86,7 @@ mod tests {
                 "answer" => 6,
                 "tasks" | "goal" => 8,
                 "answer_part" => 10,
+                "network_used" => 11,
                 _ => 1,
             };
             assert_eq!(row.format, format, "{}", row.kind);

@@ -380,8 +380,8 @@ fn protect_named(sandbox: &mut Sandbox, named: GitNames) {
     compared.extend(files);
 }
 
-/// Returns the directory for what sessions know of each other: the one of what commands have changed
-/// in the home directory, in all projects.
+/// Returns the directory for what sessions know of each other. The directories for what commands
+/// have changed in the home directory are in it.
 fn shared_by_sessions(view: &View) -> Option<AbsPath> {
     let own = view.home.as_ref()?.changes.parent()?;
     private_directory::create(&own).ok().map(|()| own)

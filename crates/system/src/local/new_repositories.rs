@@ -1,6 +1,6 @@
-//! Neutralises what confined commands left behind that git would execute. What was in a git directory
-//! is protected by mounts; this module handles what is new, for which there was nothing to mount. It
-//! runs while a command runs and after it.
+//! Neutralises what confined commands left behind that git would execute. What was in a git
+//! directory is protected by mounts; this module handles what is new, for which there was nothing
+//! to mount. It runs while a command runs and after it.
 
 use super::aside::{Aside, set_aside};
 use super::controls;

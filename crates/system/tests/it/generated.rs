@@ -2,8 +2,8 @@
 //! of them.
 //!
 //! A command tries to make programs outside of the room run or obey a text of its own, and to print
-//! a secret. Whatever the order, the spelling of a path and the moment, no such text may arrive, and
-//! no edit of the user may be lost. `TILLER_GENERATED_CASES` sets the number of sequences.
+//! a secret. Whatever the order, the spelling of a path and the moment, no such text may arrive,
+//! and no edit of the user may be lost. `TILLER_GENERATED_CASES` sets the number of sequences.
 
 use crate::folders::{outside, project, read};
 use crate::sandbox::Stage;
@@ -144,8 +144,8 @@ const OF_USER: &[&str] = &[
     "touch .vscode/settings.json .husky/_/pre-commit",
 ];
 
-/// The user's configuration names hooks of the project. A file that it includes, too, is put back when
-/// a command has ended, so no command runs beside the user then.
+/// The user's configuration names a file of the project. It is put back when a command has ended,
+/// so no command runs beside the user then.
 const NAMED: &str = "git config include.path ../.gitsettings; ln -s ../../tools/pre-push .git/hooks/pre-push";
 const COMMITTED: &str = r#"
 chmod +x run hooks/* script.text && echo x > tracked && mkdir .githooks tools
@@ -250,8 +250,8 @@ impl World {
         edits: &[(&str, String)],
         is_beside: bool,
     ) -> Option<String> {
-        // A repository that appears is disabled some milliseconds later, at the latest when its command
-        // has ended.
+        // A repository that appears is disabled some milliseconds later, at the latest when its
+        // command has ended.
         let repositories = if is_beside { "" } else { "sub bare made tree" };
         let looks = "set +e; for d in . {}; do test -d $d && (cd $d; git status; git diff; git st; \
                      git hook run --ignore-missing pre-commit; git hook run --ignore-missing post-checkout); done >/dev/null 2>&1; true";

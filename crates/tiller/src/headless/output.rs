@@ -4,7 +4,7 @@ use crate::{
     answer::{Failure, failed},
     args::OutputFormat,
     exit::Exit,
-    permissions::UsedHost,
+    used_host::UsedHost,
 };
 use agent::{
     CommandOutcome, Compaction, CompactionStep, Content, Goal, Phase, Redactor, SessionEvent, StopReason,

@@ -192,7 +192,7 @@ mod tests {
     fn the_schema_has_every_event_and_resolves_every_reference() {
         let schema = schema();
         let events = schema["events"].as_object().unwrap();
-        assert_eq!(events.len(), 23, "{:?}", events.keys());
+        assert_eq!(events.len(), 24, "{:?}", events.keys());
         for (name, event) in events {
             for field in ["type", "sessionId", "runId", "timestamp", "protocolVersion"] {
                 assert!(event["properties"].get(field).is_some(), "{name} lacks {field}");

@@ -1,7 +1,7 @@
 //! Groups of hosts that belong together: one answer covers all hosts that a tool needs. Services of
 //! model vendors are in no group.
 
-use crate::policy::host;
+use crate::text::host;
 
 /// A named group of hosts.
 #[derive(Debug, PartialEq, Eq, Hash)]

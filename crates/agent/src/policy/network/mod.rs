@@ -20,11 +20,9 @@ pub use seam::{
     CommandNetwork, ConnectionJudge, Expectation, Push, RefChange, RemoteRepository, Signing, Traffic,
 };
 
-use super::host;
-use crate::PermissionMode;
+use crate::{Destination, PermissionMode};
 pub(crate) use groups::Group;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
 use std::net::SocketAddr;
 use system::Network;
 
@@ -38,70 +36,6 @@ const SSH_PORT: u16 = 22;
 /// machine after a question.
 pub const SERVICE_PORTS: &[u16] =
     &[1433, 1521, 2379, 3306, 4222, 4566, 5432, 5672, 6379, 8123, 9042, 9092, 9200, 11_211, 27_017];
-
-/// The name of this machine. No command reaches it by a looked-up name.
-const LOCALHOST: &str = "localhost";
-
-/// A place that a command connects to.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Destination {
-    /// A host, by the name that the command looked up, and a port.
-    Host {
-        /// The name in lower case.
-        name: String,
-        /// The port.
-        port: u16,
-    },
-    /// An address that the command did not look up.
-    Address(SocketAddr),
-    /// A port of this machine's loopback addresses.
-    Local(u16),
-}
-
-impl Destination {
-    /// Creates the destination for a host name as it was written; `None` if it is no host name.
-    pub fn host(name: &str, port: u16) -> Option<Self> {
-        Some(Self::Host { name: host::name(name)?, port })
-    }
-
-    /// Creates the destination from its host and port as [`Destination::host_text`] and
-    /// [`Destination::port`] return them.
-    pub fn recorded(host: String, port: u16) -> Self {
-        match host.parse() {
-            Ok(ip) => Self::Address(SocketAddr::new(ip, port)),
-            Err(_) if host == LOCALHOST => Self::Local(port),
-            Err(_) => Self::Host { name: host, port },
-        }
-    }
-
-    /// Returns the host's name, the address, or `localhost`.
-    pub fn host_text(&self) -> String {
-        match self {
-            Self::Host { name, .. } => name.clone(),
-            Self::Address(address) => address.ip().to_string(),
-            Self::Local(_) => LOCALHOST.to_owned(),
-        }
-    }
-
-    /// Returns the port.
-    pub fn port(&self) -> u16 {
-        match self {
-            Self::Host { port, .. } | Self::Local(port) => *port,
-            Self::Address(address) => address.port(),
-        }
-    }
-}
-
-impl fmt::Display for Destination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Host { name, port: 443 } => f.write_str(name),
-            Self::Host { name, port } => write!(f, "{name}:{port}"),
-            Self::Address(address) => address.fmt(f),
-            Self::Local(port) => write!(f, "port {port} of this machine"),
-        }
-    }
-}
 
 /// The rules for the network of all settings layers together. Deny beats ask, and ask beats allow,
 /// regardless of the layer.

@@ -4,7 +4,7 @@ use super::{
     Destination, WEB_PORTS,
     groups::{self, Group},
 };
-use crate::{policy::host, text::similar::closest};
+use crate::text::{host, similar::closest};
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;

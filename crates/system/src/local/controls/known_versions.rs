@@ -11,8 +11,8 @@ use crate::limits::KNOWN_VERSIONS;
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeSet, HashMap};
 
-/// Leaves the versions that count in the folders and files of `root`. A file in `own` has the ids of
-/// those of earlier sessions, and is brought up to date; without it, this is the first session.
+/// Leaves the versions that count in the folders and files of `root`. A file in `own` has the ids
+/// of those of earlier sessions, and is brought up to date; without it, this is the first session.
 pub(super) fn counting(
     own: &AbsPath,
     root: &AbsPath,

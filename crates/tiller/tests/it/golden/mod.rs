@@ -18,8 +18,9 @@ use std::{
 /// Events of subagents, which are not sent yet; the tests of the `acp` crate show their form.
 const OF_SWARMS: [&str; 5] =
     ["subagent_spawned", "subagent_running", "subagent_completed", "subagent_tree", "subagent_dashboard"];
-/// The event about background commands: whether one needs approval depends on the machine.
-const OF_SHELLS: &str = "shell_updated";
+/// Events that depend on the sandbox of the machine: whether a background command needs approval,
+/// and what commands connect to.
+const OF_COMMANDS: [&str; 2] = ["shell_updated", "network_used"];
 
 /// The command that renews the examples and the schema.
 const RENEW: &str = "TILLER_RENEW=1 cargo nextest run -p acp -p tiller golden";
@@ -63,7 +64,7 @@ fn every_event_and_request_is_as_documented() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let mut known_events: BTreeSet<String> = events.keys().map(|name| (*name).to_owned()).collect();
     known_events.extend(OF_SWARMS.map(str::to_owned));
-    known_events.insert(OF_SHELLS.to_owned());
+    known_events.extend(OF_COMMANDS.map(str::to_owned));
     assert_eq!(known_events, known("events"));
     assert_eq!(requests.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), known("requests"));
 

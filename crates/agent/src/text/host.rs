@@ -4,7 +4,7 @@
 ///
 /// `None` for everything that two parsers might read differently: user names, escapes, non-ASCII
 /// characters, numeric addresses.
-pub(super) fn of(address: &str) -> Option<String> {
+pub(crate) fn of(address: &str) -> Option<String> {
     let lower = address.to_ascii_lowercase();
     let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"))?;
     if address.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
@@ -20,7 +20,7 @@ pub(super) fn of(address: &str) -> Option<String> {
 }
 
 /// Normalises a host name for comparison; `None` if it is invalid or a numeric address.
-pub(super) fn name(text: &str) -> Option<String> {
+pub(crate) fn name(text: &str) -> Option<String> {
     let host = text.to_ascii_lowercase();
     let label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -35,7 +35,7 @@ pub(super) fn name(text: &str) -> Option<String> {
 }
 
 /// Whether a host is a domain itself or one of its subdomains.
-pub(super) fn is_below(host: &str, domain: &str) -> bool {
+pub(crate) fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
