@@ -1614,6 +1614,18 @@ class Hits(TypedDict):
     hits: List[Hit]
 
 
+class HostEntry(TypedDict):
+    """The use of one host at one port."""
+
+    connections: int
+    host: str
+    port: int
+    received: int
+    refused: Union[str, None]
+    rule: Union[str, None]
+    sent: int
+
+
 InProgress = Literal['in_progress']
 
 
@@ -1841,6 +1853,13 @@ class NamedShell(TypedDict):
 class NamedSubagent(TypedDict):
     id: str
     sessionId: str
+
+
+class NetworkEntry(TypedDict):
+    """The use of the network since the last call of a command ended."""
+
+    hosts: List[HostEntry]
+    toolCallId: str
 
 
 class Node(TypedDict):
@@ -2532,6 +2551,18 @@ class McpEvent7(TypedDict):
 McpEvent = Union[McpEvent1, McpEvent2, McpEvent3, McpEvent4, McpEvent5, McpEvent6, McpEvent7]
 
 
+class NetworkUsedEvent(TypedDict):
+    """Commands used the network, or were refused it; sent before the end of the call."""
+
+    protocolVersion: int
+    runId: Union[str, None]
+    sessionId: str
+    timestamp: float
+    type: Literal['network_used']
+    hosts: List[HostEntry]
+    toolCallId: str
+
+
 class PermissionRequestedEvent(TypedDict):
     """A permission request is about to be sent."""
 
@@ -2784,7 +2815,7 @@ class UsageUpdatedEvent(TypedDict):
 
 
 #: Any event that this version knows.
-NativeEvent = Union[ErrorEvent, GoalUpdatedEvent, IntegrationEvent, McpEvent, PermissionRequestedEvent, PermissionResolvedEvent, PhaseChangedEvent, RuntimeChangedEvent, SessionUpdateEvent, ShellUpdatedEvent, StatusUpdatedEvent, SubagentCompletedEvent, SubagentDashboardEvent, SubagentRunningEvent, SubagentSpawnedEvent, SubagentTreeEvent, TasksUpdatedEvent, TextDeltaEvent, ThinkingDeltaEvent, ToolCompletedEvent, ToolProgressEvent, ToolStartedEvent, UsageUpdatedEvent]
+NativeEvent = Union[ErrorEvent, GoalUpdatedEvent, IntegrationEvent, McpEvent, NetworkUsedEvent, PermissionRequestedEvent, PermissionResolvedEvent, PhaseChangedEvent, RuntimeChangedEvent, SessionUpdateEvent, ShellUpdatedEvent, StatusUpdatedEvent, SubagentCompletedEvent, SubagentDashboardEvent, SubagentRunningEvent, SubagentSpawnedEvent, SubagentTreeEvent, TasksUpdatedEvent, TextDeltaEvent, ThinkingDeltaEvent, ToolCompletedEvent, ToolProgressEvent, ToolStartedEvent, UsageUpdatedEvent]
 
 #: Every request of the layer by its method, without the prefix: what it takes and gives.
 REQUESTS: Dict[str, tuple[type, type]] = {
@@ -2834,6 +2865,7 @@ EVENT_FIELDS: Dict[str, Dict[str, str]] = {
     "goal_updated": {"protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "integration_event": {"operation": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
     "mcp_event": {"operation": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},
+    "network_used": {"hosts": "array", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "toolCallId": "string", "type": "string"},
     "permission_requested": {"name": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "tool": "string", "toolCallId": "string", "type": "string"},
     "permission_resolved": {"decision": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "tool": "string", "toolCallId": "string", "type": "string"},
     "phase_changed": {"phase": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "type": "string"},

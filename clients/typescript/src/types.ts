@@ -1465,6 +1465,23 @@ export type Hits = {
   hits: Hit[];
 };
 
+/** The use of one host at one port. */
+export type HostEntry = {
+  /** New connections. */
+  connections: number;
+  /** A name, an address or `localhost`. */
+  host: string;
+  port: number;
+  /** Bytes from the host to commands. */
+  received: number;
+  /** The reason of the last refusal; null if there was none. */
+  refused: string | null;
+  /** The rule that allowed the last connection; null if there was none. */
+  rule: string | null;
+  /** Bytes from commands to the host. */
+  sent: number;
+};
+
 export type InProgress = "in_progress";
 
 export type IntegrationConfigured = {
@@ -1654,6 +1671,14 @@ export type NamedShell = {
 export type NamedSubagent = {
   id: string;
   sessionId: string;
+};
+
+/** The use of the network since the last call of a command ended. */
+export type NetworkEntry = {
+  /** At most 64. */
+  hosts: HostEntry[];
+  /** The call whose end records it. */
+  toolCallId: string;
 };
 
 /** A subagent in the tree; or, with the type `summary`, the subagents omitted for lack of room. */
@@ -2412,6 +2437,23 @@ export type McpEvent = {
   result: SecretSet;
 };
 
+/** Commands used the network, or were refused it; sent before the end of the call. */
+export type NetworkUsedEvent = {
+  /** The version of the native layer, 1. */
+  protocolVersion: number;
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
+  runId: string | null;
+  /** The id of the session. */
+  sessionId: string;
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
+  timestamp: number;
+  type: "network_used";
+  /** At most 64. */
+  hosts: HostEntry[];
+  /** The call whose end records it. */
+  toolCallId: string;
+};
+
 /** A permission request is about to be sent. */
 export type PermissionRequestedEvent = {
   args: unknown;
@@ -2744,6 +2786,7 @@ export interface Events {
   goal_updated: GoalUpdatedEvent;
   integration_event: IntegrationEvent;
   mcp_event: McpEvent;
+  network_used: NetworkUsedEvent;
   permission_requested: PermissionRequestedEvent;
   permission_resolved: PermissionResolvedEvent;
   phase_changed: PhaseChangedEvent;
@@ -2884,6 +2927,7 @@ export const EVENT_FIELDS: Record<keyof Events, Record<string, string>> = {
   goal_updated: { protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   integration_event: { operation: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
   mcp_event: { operation: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
+  network_used: { hosts: "array", protocolVersion: "number", sessionId: "string", timestamp: "number", toolCallId: "string", type: "string" },
   permission_requested: { name: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", tool: "string", toolCallId: "string", type: "string" },
   permission_resolved: { decision: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", tool: "string", toolCallId: "string", type: "string" },
   phase_changed: { phase: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", type: "string" },
