@@ -23,7 +23,11 @@ pub(in crate::local) fn named(roots: &[AbsPath], home: Option<&AbsPath>) -> GitN
     for root in roots {
         let Some((top, git)) = repository(root) else { continue };
         let own = ["config", "config.worktree"].map(|name| git.join(name));
-        let users = [".gitconfig", ".config/git/config"].map(|name| home.map(|home| home.join(name)));
+        let users = [".gitconfig", ".config/git/config"].map(|name| {
+            // Many users have a link to a file of their own.
+            let real = fs::canonicalize(home?.join(name).as_std()).ok()?;
+            AbsPath::from_os(&real).ok()
+        });
         for config in own.into_iter().chain(users.into_iter().flatten()) {
             found.read(&top, &config, DEPTH);
         }
@@ -57,8 +61,8 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Adds what a configuration names. A value may be a path or a command; each of its words that
-    /// is a file of the project is taken for a name, and so is a missing one with a slash.
+    /// Adds what a configuration names. A value may be a path or a command. Its words with a slash are
+    /// taken for paths: shells look up the others elsewhere.
     fn read(&mut self, top: &AbsPath, config: &AbsPath, depth: u8) {
         let (Some(depth), Some(parsed)) =
             (depth.checked_sub(1), read(config).and_then(|text| Config::parse(&text)))
@@ -77,11 +81,11 @@ impl Found<'_> {
                 let included = self.path(&directory, value);
                 self.add(&included, true);
                 self.read(top, &included, depth);
-            } else if !ADDRESSES.contains(&section) {
+            } else if !ADDRESSES.contains(&section) && (section != "alias" || value.starts_with('!')) {
                 for word in value.split([' ', '\t', '"', '\'', ';', '&', '|', '(', ')', '!', '=', '$']) {
-                    if !word.is_empty() {
+                    if word.contains('/') {
                         let file = self.path(top, word);
-                        self.add(&file, word.contains('/'));
+                        self.add(&file, true);
                     }
                 }
             }
@@ -137,13 +141,14 @@ mod tests {
         write(&root.join(".git/HEAD"), "x");
         assert_eq!(named(std::slice::from_ref(&root), Some(&home)), GitNames::default());
         let config = "[core]\n\thooksPath = .githooks\n\tfsmonitor = tools/monitor --x\n[include]\n\tpath = ../.gitsettings\n\
-                      [filter \"f\"]\n\tclean = \"sh ./tools/clean %f\"\n[remote \"origin\"]\n\turl = ../other\n[alias]\n\tx = !missing\n\ty = !./tools/missing\n";
+                      [filter \"f\"]\n\tclean = \"sh ./tools/clean %f\"\n[remote \"origin\"]\n\turl = ../other\n[alias]\n\tx = !unnamed\n\ty = !./tools/missing\n\tz = log tools/unnamed\n";
         write(&root.join(".git/config"), config);
         write(&root.join(".gitsettings"), "[diff]\n\texternal = tools/diff\n");
         write(
             &home.join(".gitconfig"),
             &format!("[core]\n\thooksPath = ~/hooks\n\tpager = {root}/tools/pager\n"),
         );
+        write(&root.join("unnamed"), "x");
         for name in ["monitor", "clean", "diff", "pager", "unnamed", "linked"] {
             write(&root.join("tools").join(name), "x");
         }
