@@ -210,7 +210,7 @@ impl LocalSystem {
                 continue;
             }
             let mut above = root.as_std().ancestors();
-            if !above.any(|directory| directory.join(".git").exists()) {
+            if !root.as_std().is_dir() || !above.any(|directory| directory.join(".git").exists()) {
                 let none = folders.into_iter().map(|path| (path.clone(), Vec::new()));
                 self.controls.learn(&root, copies, compared, none.collect(), own.as_ref());
                 continue;

@@ -83,7 +83,7 @@ impl Found<'_> {
                 self.read(top, &included, depth);
             } else if !ADDRESSES.contains(&section) && (section != "alias" || value.starts_with('!')) {
                 for word in value.split([' ', '\t', '"', '\'', ';', '&', '|', '(', ')', '!', '=', '$']) {
-                    if word.contains('/') {
+                    if is_path(word) {
                         let file = self.path(top, word);
                         self.add(&file, true);
                     }
@@ -124,6 +124,14 @@ impl Found<'_> {
     }
 }
 
+/// Returns whether a word of a command is the path of a file: no format, address, pattern or
+/// beginning of a path.
+fn is_path(word: &str) -> bool {
+    word.contains('/')
+        && !word.ends_with('/')
+        && !word.contains(['%', ':', '*', '?', '{', '}', '\\', '^', '@'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +149,7 @@ mod tests {
         write(&root.join(".git/HEAD"), "x");
         assert_eq!(named(std::slice::from_ref(&root), Some(&home)), GitNames::default());
         let config = "[core]\n\thooksPath = .githooks\n\tfsmonitor = tools/monitor --x\n[include]\n\tpath = ../.gitsettings\n\
-                      [filter \"f\"]\n\tclean = \"sh ./tools/clean %f\"\n[remote \"origin\"]\n\turl = ../other\n[alias]\n\tx = !unnamed\n\ty = !./tools/missing\n\tz = log tools/unnamed\n";
+                      [filter \"f\"]\n\tclean = \"sh ./tools/clean %f\"\n[remote \"origin\"]\n\turl = ../other\n[alias]\n\tx = !unnamed\n\ty = !./tools/missing\n\tz = log tools/unnamed\n\tw = !f() { git switch -c feature/$1 origin/x@{1} --format=%h/%s; }; f\n";
         write(&root.join(".git/config"), config);
         write(&root.join(".gitsettings"), "[diff]\n\texternal = tools/diff\n");
         write(
