@@ -61,8 +61,8 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Adds what a configuration names. A value may be a path or a command. Its words with a slash are
-    /// taken for paths: shells look up the others elsewhere.
+    /// Adds what a configuration names. A value may be a path or a command. Its words with a slash
+    /// are taken for paths: shells look up the others elsewhere.
     fn read(&mut self, top: &AbsPath, config: &AbsPath, depth: u8) {
         let (Some(depth), Some(parsed)) =
             (depth.checked_sub(1), read(config).and_then(|text| Config::parse(&text)))
