@@ -58,9 +58,10 @@ impl<'a> Hypothesis<'a> {
     ) -> Self {
         let mut roots = Roots::of(cwd, Vec::new());
         roots.change(system, cwd, Vec::new()).await;
+        let view = system::View { roots: roots.spelled().to_vec(), ..system::View::default() };
         let mut accesses = Vec::with_capacity(question.accesses.len());
         for access in &question.accesses {
-            accesses.push(resolved(system, access.clone(), None, cwd, &system::View::default()).await);
+            accesses.push(resolved(system, access.clone(), None, cwd, &view).await);
         }
         let bounds = options.bounds(options.start.mode, roots.spelled(), None);
         let (confinement, _) = confinement(system, &bounds, &accesses, None).await;

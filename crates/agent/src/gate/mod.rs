@@ -161,7 +161,7 @@ impl Gate {
         let temp_used = submitted.executor.is_none() && declared.iter().any(uses_temp);
         let view = match temp_used && self.sees_own_temp().await {
             true => policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit)).view,
-            false => View::default(),
+            false => View { roots: self.roots.spelled().to_vec(), ..View::default() },
         };
         let mut accesses = Vec::with_capacity(declared.len());
         for access in declared {
