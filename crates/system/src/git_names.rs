@@ -1,9 +1,8 @@
-//! What git's configuration names inside of a project.
+//! The files and directories of a project that git's configuration names.
 
 use crate::AbsPath;
 
-/// The files and directories that git runs or reads because its configuration or its hooks name
-/// them.
+/// Files and directories that git runs or reads because its configuration or its hooks name them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GitNames {
     /// The directories of hooks.

@@ -5,6 +5,11 @@ use crate::{AbsPath, SystemError, TextEncoding};
 use encoding_rs::WINDOWS_1252;
 use std::borrow::Cow;
 
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: impl AsRef<[u8]>) -> String {
+    bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The byte-order mark that some editors put at the start of UTF-8 files.
 pub(crate) const BOM: &str = "\u{feff}";
 

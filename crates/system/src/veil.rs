@@ -1,5 +1,6 @@
 //! Removes the values of a project's secret files from the output of commands.
 
+use crate::text::hexadecimal;
 use crate::{Output, Process, SystemError, TerminalId, is_secret_name, is_secret_value, secrets_in};
 use async_trait::async_trait;
 
@@ -63,10 +64,6 @@ impl Veil {
         };
         self.0.iter().filter_map(begins).max().unwrap_or(0)
     }
-}
-
-fn hexadecimal(value: &str) -> String {
-    value.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the characters in base64 that depend on the value alone.

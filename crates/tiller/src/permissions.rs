@@ -102,7 +102,7 @@ async fn log(
     id: &SessionId,
     (skipped, limit): (usize, usize),
 ) -> Result<Exit> {
-    let mut titles: HashMap<String, String> = HashMap::new();
+    let mut titles: HashMap<ToolCallId, String> = HashMap::new();
     let mut found = Vec::new();
     let entry = |call: &ToolCallId, title: String, outcome, rule: &str, network| Decision {
         session_id: id.to_string(),
@@ -116,11 +116,11 @@ async fn log(
         .replay(id, &mut |event| match event {
             SessionEvent::ToolCall(update) => {
                 if let Some(title) = &update.display.title {
-                    titles.insert(update.id.to_string(), title.clone());
+                    titles.insert(update.id.clone(), title.clone());
                 }
             }
             SessionEvent::PermissionResolved { id: call, outcome, rule } => {
-                let title = titles.get(&call.to_string()).cloned().unwrap_or_default();
+                let title = titles.get(call).cloned().unwrap_or_default();
                 found.push(entry(call, title, word(*outcome), rule, None));
             }
             SessionEvent::NetworkUsed(NetworkUse { call, hosts }) => {

@@ -58,7 +58,7 @@ impl<'a> Hypothesis<'a> {
     ) -> Self {
         let mut roots = Roots::of(cwd, Vec::new());
         roots.change(system, cwd, Vec::new()).await;
-        let view = system::View { roots: roots.spelled().to_vec(), ..system::View::default() };
+        let view = system::View { roots: roots.all().to_vec(), ..system::View::default() };
         let mut accesses = Vec::with_capacity(question.accesses.len());
         for access in &question.accesses {
             accesses.push(resolved(system, access.clone(), None, cwd, &view).await);

@@ -55,7 +55,7 @@ pub(super) async fn resolved(
     };
     let controls_git = match (&access, &canonical) {
         (Access::Write(_), Some(path)) => {
-            controls_git(system, path).await || is_named_by_git(system, &view.roots, path).await
+            controls_git(system, path).await || system.named_by_git(&view.roots).await.has(path)
         }
         _ => false,
     };
@@ -73,15 +73,6 @@ async fn controls_git(system: &dyn System, path: &AbsPath) -> bool {
     };
     let Some(repository) = repository else { return false };
     system.metadata(&repository.join("HEAD")).await.is_ok()
-}
-
-/// Returns whether git's configuration names a file of the session's directories.
-async fn is_named_by_git(system: &dyn System, roots: &[AbsPath], path: &AbsPath) -> bool {
-    let mut real = Vec::with_capacity(roots.len());
-    for root in roots {
-        real.push(system.resolve(root).await.unwrap_or_else(|_| root.clone()));
-    }
-    system.named_by_git(&real).await.has(path)
 }
 
 /// Returns the dialect of the shell that a command would run in.

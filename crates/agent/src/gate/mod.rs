@@ -159,10 +159,11 @@ impl Gate {
     ) -> Vec<Resolved> {
         let declared = submitted.call.accesses(cwd);
         let temp_used = submitted.executor.is_none() && declared.iter().any(uses_temp);
-        let view = match temp_used && self.sees_own_temp().await {
+        let mut view = match temp_used && self.sees_own_temp().await {
             true => policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit)).view,
-            false => View { roots: self.roots.spelled().to_vec(), ..View::default() },
+            false => View::default(),
         };
+        view.roots = self.roots.all().to_vec();
         let mut accesses = Vec::with_capacity(declared.len());
         for access in declared {
             accesses.push(resolved(self.system.as_ref(), access, submitted.executor, cwd, &view).await);

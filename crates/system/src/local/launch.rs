@@ -118,8 +118,10 @@ impl LocalSystem {
         if served.is_none() && sandbox.network == Network::Session {
             sandbox.network = Network::Off;
         }
-        let named = crate::System::named_by_git(self, &sandbox.view.roots).await;
-        protect_named(&mut sandbox, named);
+        if sandbox.level == SandboxLevel::WorkspaceWrite {
+            let named = crate::System::named_by_git(self, &sandbox.view.roots).await;
+            protect_named(&mut sandbox, named);
+        }
         self.learn_versions(&sandbox, support).await;
         let launcher = self.options.launcher.clone();
         let network = served.clone();
@@ -361,12 +363,11 @@ fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), System
 fn protect_named(sandbox: &mut Sandbox, named: GitNames) {
     let roots = &sandbox.view.roots;
     let ProtectedPaths { guarded, reserved, compared, copied, pinned, .. } = &mut sandbox.protected;
-    let is_in_git = |path: &AbsPath| path.as_std().components().any(|part| part.as_os_str() == ".git");
     for folder in named.folders {
         if guarded.iter().any(|path| folder.starts_with(path)) {
             continue;
         }
-        if !is_in_git(&folder) {
+        if !controls::is_in_git(&folder) {
             copied.push(folder.clone());
         }
         reserved.push(folder.clone());

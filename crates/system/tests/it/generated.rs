@@ -133,7 +133,7 @@ const READS: &[&str] = &[
     "grep -rh CANARY . $HOME /proc/[0-9]*/environ 2>/dev/null",
 ];
 
-/// What the user does in an editor or a terminal. `{text}` is new each time.
+/// Steps of the user in an editor or a terminal. `{text}` is new each time.
 const OF_USER: &[&str] = &[
     "mkdir -p .vscode; echo {text} > .vscode/t && mv .vscode/t .vscode/settings.json",
     "mkdir -p .vscode; echo {text} > .vscode/settings.json",

@@ -100,12 +100,11 @@ impl SessionNetwork {
     /// Returns the event with what the session's commands have used of the network since the last
     /// time. Adds it to the output of the call, if the call has one.
     pub(crate) fn settle(&self, call: &ToolCallId, output: Option<&mut ToolOutput>) -> Option<SessionEvent> {
-        let hosts = self.judge.lock().take_used();
+        let mut now = self.judge.lock();
+        let hosts = now.take_used();
         if let Some(output) = output {
-            let (servers, looked_up) = {
-                let mut now = self.judge.lock();
-                (std::mem::take(&mut now.servers), std::mem::take(&mut now.looked_up))
-            };
+            let (servers, looked_up) = (std::mem::take(&mut now.servers), std::mem::take(&mut now.looked_up));
+            drop(now);
             let mut facts: Vec<_> =
                 servers.into_iter().map(|(port, address)| forwarded(port, address)).collect();
             facts.extend(Some(told(&hosts)).filter(|told| !told.is_empty()));

@@ -114,13 +114,8 @@ impl Base {
         let mut before = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         let is_there = fs::symlink_metadata(path.as_std()).is_ok();
         let now = content(path);
-        // A link in the path leads other programs to another file.
-        let above = std::iter::successors(path.parent(), AbsPath::parent);
-        let is_link =
-            |path: &AbsPath| fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_symlink());
-        let link = above.filter(is_link).last();
-        // Neither a link, nor a directory, nor a large file.
-        let is_plain = now.is_some() == is_there && link.is_none();
+        // Neither a link, nor below one, nor a directory, nor a large file.
+        let is_plain = now.is_some() == is_there;
         if now == *before && is_plain {
             return Vec::new();
         }
@@ -134,6 +129,11 @@ impl Base {
             return Vec::new();
         }
         let mut lines = Vec::new();
+        // A link in the path leads other programs to another file.
+        let above = std::iter::successors(path.parent(), AbsPath::parent);
+        let is_link =
+            |path: &AbsPath| fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_symlink());
+        let link = above.filter(is_link).last();
         let aside = match set_aside(link.as_ref().unwrap_or(path)) {
             Ok(Aside::Renamed(aside)) => Some(aside),
             Ok(Aside::Removed | Aside::Gone) => None,

@@ -8,6 +8,7 @@ use super::small_file::{NEW, name, write};
 use crate::limits::{COPIED_FOLDER_BYTES, COPIED_FOLDER_FILES};
 use crate::local::entry::EntryHandle;
 use crate::path::text_of;
+use crate::text::hexadecimal;
 use crate::{AbsPath, ControlChange, ControlPlace, FileStamp, LinkedFile, SystemError};
 use rustix::fs::{AtFlags, OFlags};
 use sha1::{Digest, Sha1};
@@ -370,7 +371,7 @@ impl Content {
         let mut hasher = Sha1::new();
         hasher.update(format!("blob {}\0", self.bytes.len()));
         hasher.update(&self.bytes);
-        hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(hasher.finalize())
     }
 
     /// Replaces a file, or creates it with its directories.

@@ -8,6 +8,7 @@ use super::folders::{self, Tree, Version, content};
 use super::small_file::{NEW, read, write};
 use crate::AbsPath;
 use crate::limits::KNOWN_VERSIONS;
+use crate::text::hexadecimal;
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,14 +23,12 @@ pub(super) fn counting(
     let exists = known.as_std().symlink_metadata().is_ok();
     let before = exists.then(|| read(known).unwrap_or_default());
     let mut ids: BTreeSet<_> = before.iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
-    if before.is_some() {
-        for (path, _) in &all {
-            ids.extend(current(path).iter().map(|(file, version)| id(path, file, version)));
-        }
+    for (path, trees) in &all {
+        let trees = if exists { &vec![current(path)] } else { trees };
+        ids.extend(trees.iter().flatten().map(|(file, version)| id(path, file, version)));
     }
     let judged = all.into_iter().map(|(path, trees)| {
-        let counts =
-            |file: &String, version: &Version| before.is_none() || ids.contains(&id(&path, file, version));
+        let counts = |file: &str, version: &Version| ids.contains(&id(&path, file, version));
         let trees = trees.into_iter().map(|tree| {
             let each = tree.into_iter().map(|(file, version)| match counts(&file, &version) {
                 true => (file, version),
@@ -38,13 +37,10 @@ pub(super) fn counting(
             });
             each.collect()
         });
-        (path.clone(), trees.collect::<Vec<Tree>>())
+        let trees = trees.collect();
+        (path, trees)
     });
-    let judged: Vec<_> = judged.collect();
-    for (path, trees) in &judged {
-        let counting = trees.iter().flatten().filter(|(_, version)| **version != Version::default());
-        ids.extend(counting.map(|(file, version)| id(path, file, version)));
-    }
+    let judged = judged.collect();
     let text: String = ids.iter().take(KNOWN_VERSIONS).map(|id| format!("{id}\n")).collect();
     if before.is_none_or(|before| before != text)
         && let Err(error) = write(known, text.as_bytes(), NEW, None)
@@ -70,7 +66,7 @@ pub(super) fn id(path: &AbsPath, file: &str, version: &Version) -> String {
         hasher.update([0]);
     }
     hasher.update([u8::from(version.executable)]);
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(hasher.finalize())
 }
 
 #[cfg(test)]

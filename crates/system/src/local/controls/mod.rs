@@ -22,7 +22,7 @@ mod small_file;
 pub(super) use config::all_harmless;
 pub(super) use files::Base;
 pub(super) use folders::{SCRIPT, SCRIPT_VARIABLES, Tree, versions};
-pub(super) use named::named;
+pub(super) use named::{is_in_git, named};
 pub(super) use new_folders::NewFolder;
 pub(super) use small_file::read;
 

@@ -117,11 +117,15 @@ impl Found<'_> {
 
     fn add(&mut self, path: &AbsPath, if_missing: bool) {
         let is_file = |path: &Path| fs::symlink_metadata(path).map_or(if_missing, |found| found.is_file());
-        let is_of_git = path.as_std().components().any(|part| part.as_os_str() == ".git");
-        if self.is_inside(path) && !is_of_git && is_file(path.as_std()) {
+        if self.is_inside(path) && !is_in_git(path) && is_file(path.as_std()) {
             self.files.insert(path.clone());
         }
     }
+}
+
+/// Returns whether a path leads into a directory `.git`.
+pub(in crate::local) fn is_in_git(path: &AbsPath) -> bool {
+    path.as_std().components().any(|part| part.as_os_str() == ".git")
 }
 
 /// Returns whether a word of a command is the path of a file: no format, address, pattern or

@@ -21,6 +21,7 @@ use super::entry::EntryHandle;
 use super::private_directory;
 use crate::AbsPath;
 use crate::limits::{TEMPORARY_TRIES, TOKEN_BYTES};
+use crate::text::hexadecimal;
 use rustix::fs::{FlockOperation, flock, fstat};
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File};
@@ -174,7 +175,7 @@ pub(super) fn user_directory() -> io::Result<AbsPath> {
 fn token() -> io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hexadecimal(bytes))
 }
 
 /// A temporary directory of this process, accessible to its owner only. Removed on drop. A later
