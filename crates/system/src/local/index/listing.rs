@@ -4,7 +4,7 @@ use crate::path::text_of;
 use crate::{AbsPath, Folded, Sandbox};
 use std::fs::Permissions;
 use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 
 /// How deep the directories of submodules are searched for; their names may contain slashes.
@@ -19,6 +19,9 @@ const RESERVED: [&str; 3] = ["config.worktree", "commondir", "hooks"];
 const HOLDERS: [&str; 2] = ["modules", "worktrees"];
 /// The directories of a git directory to whose files git writes.
 const WRITTEN: [&str; 2] = ["logs", "refs"];
+
+/// The permission bits with which the owner of a directory can list it.
+const LISTABLE: u32 = 0o500;
 
 /// What a directory is, by its place and by what is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,15 +178,35 @@ impl Listing {
 
 /// Does something while the user can list a directory, whose mode is restored.
 fn while_open<T>(directory: &AbsPath, list: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let handle = crate::local::directory::open_directory(directory)?;
-    // A descriptor for a path only has no mode to change, and its name in `/proc` does.
-    let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    let mode = std::fs::metadata(&name)?.permissions().mode() & 0o7777;
-    let change = |mode| std::fs::set_permissions(&name, Permissions::from_mode(mode));
-    change(mode | 0o500)?;
+    let (handle, before) = opened(directory)?;
     let listed = list();
-    change(mode)?;
+    set_mode(&handle, before)?;
     listed
+}
+
+/// Lets the user list a directory. Returns whether its mode has changed.
+pub(in crate::local) fn make_listable(directory: &AbsPath) -> bool {
+    opened(directory).is_ok_and(|(_, before)| before & LISTABLE != LISTABLE)
+}
+
+/// Lets the user list a directory. Returns the directory and the mode that it had.
+fn opened(directory: &AbsPath) -> io::Result<(OwnedFd, u32)> {
+    let handle = crate::local::directory::open_directory(directory)?;
+    let mode = std::fs::metadata(name_of(&handle))?.permissions().mode() & 0o7777;
+    if mode & LISTABLE != LISTABLE {
+        set_mode(&handle, mode | LISTABLE)?;
+    }
+    Ok((handle, mode))
+}
+
+fn set_mode(handle: &OwnedFd, mode: u32) -> io::Result<()> {
+    std::fs::set_permissions(name_of(handle), Permissions::from_mode(mode))
+}
+
+/// Returns the name of a descriptor in `/proc`. A descriptor for a path only has no mode to change,
+/// and its name has.
+fn name_of(handle: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", handle.as_raw_fd())
 }
 
 /// Returns whether some file system treats a name as `.git`.

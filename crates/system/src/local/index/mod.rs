@@ -10,6 +10,7 @@ mod listing;
 mod watcher;
 
 pub(super) use git::GitDirectories;
+pub(super) use listing::make_listable;
 
 use crate::limits::{INDEX_ENTRIES, INDEX_SETTLED, INDEXES};
 use crate::{AbsPath, Sandbox};
@@ -81,7 +82,7 @@ struct Tree {
     directories: HashMap<AbsPath, Listing>,
     /// The directories with something in them that is found.
     marked: BTreeSet<AbsPath>,
-    /// The directories whose mode keeps them from being watched.
+    /// The directories whose mode keeps them, or one below them, from being listed.
     closed: BTreeSet<AbsPath>,
     entries: usize,
     watcher: Option<Watcher>,
@@ -118,7 +119,7 @@ impl Index {
     pub(super) fn git_directories(&self) -> Result<GitDirectories, TooMany> {
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
         tree.refresh(&self.scope, INDEX_ENTRIES)?;
-        Ok(GitDirectories::of(tree.marked()))
+        Ok(tree.git())
     }
 }
 
@@ -213,7 +214,10 @@ impl Tree {
         if self.watcher.as_mut().is_some_and(|watcher| !watcher.add(path)) {
             (self.watcher, self.is_too_large) = (None, true);
         }
-        let Some(changed) = changed(path) else { return Ok(Vec::new()) };
+        let Some(changed) = changed(path) else {
+            self.closed.extend(closed_above(path));
+            return Ok(Vec::new());
+        };
         let listing = match known.remove(path) {
             Some(known) if known.changed == changed && known.came_as == kind => known,
             _ => Listing::read(sandbox, path, kind, settled(changed)),
@@ -259,8 +263,12 @@ impl Tree {
         self.marked.iter().filter_map(|path| Some((path, self.directories.get(path)?)))
     }
 
+    fn git(&self) -> GitDirectories {
+        GitDirectories { closed: self.closed.clone(), ..GitDirectories::of(self.marked()) }
+    }
+
     fn found(&self, sandbox: &Sandbox) -> Found {
-        let mut found = Found { git: GitDirectories::of(self.marked()), ..Found::default() };
+        let mut found = Found { git: self.git(), ..Found::default() };
         for (path, listing) in self.marked() {
             if listing.secrets.iter().any(|name| !sandbox.is_secret_by_name(name)) {
                 found.pinned.push(path.clone());
@@ -298,6 +306,23 @@ impl Tree {
 fn changed(path: &AbsPath) -> Option<(i64, i64)> {
     let metadata = std::fs::symlink_metadata(path.as_std()).ok().filter(|found| found.is_dir())?;
     Some((metadata.ctime(), metadata.ctime_nsec()))
+}
+
+/// Returns the directories above a path that the user may not look up, from the one above it to the
+/// one whose mode forbids that.
+fn closed_above(path: &AbsPath) -> Vec<AbsPath> {
+    let is_denied = |path: &AbsPath| {
+        let found = std::fs::symlink_metadata(path.as_std());
+        found.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+    };
+    let mut above = Vec::new();
+    let mut below = path.clone();
+    while is_denied(&below) {
+        let Some(parent) = below.parent() else { break };
+        above.push(parent.clone());
+        below = parent;
+    }
+    above
 }
 
 /// Returns the change time for use as a cache key, or a value that never matches if the change is
