@@ -62,7 +62,7 @@ pub use event::item::{
     read_arguments,
 };
 pub use event::mode::{Mode, PermissionMode, UnknownMode};
-pub use event::network::{Destination, HostUse, NetworkUse};
+pub use event::network::{Destination, HostUse, NetworkUse, byte_size};
 pub use event::permission::{CallPlace, PermissionOutcome};
 pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};
@@ -124,7 +124,7 @@ pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};
 pub use session::outcome::{CommandOutcome, PromptOutcome, RewindError, RewindReport, TurnError};
 pub use settings::options::{CallsAsText, PermissionOptions, PromptOptions, RuntimeOptions, SessionStart};
-pub use settings::{FollowedSettings, Settings, SettingsNotice};
+pub use settings::{FollowedSettings, Settings, SettingsNotice, UserRules};
 pub use shells::{Shells, states_ending};
 pub use skills::{
     CommandFile, Found, FoundState, Manifest, Origin, Skill, SkillFinder, SkillProvider, SkillSet, StartedBy,

@@ -53,11 +53,11 @@ pub use fake::FakeSystem;
 pub use folded::{Folded, PathSpellings, is_within, pattern_matches};
 pub use git_names::GitNames;
 pub use local::{
-    AppendFile, CommandDeadline, FileLock, FileStamp, LocalOptions, LocalSystem, LoginShell, MemoryUse,
-    OUTPUT_DIRECTORY, ProcessState, ProcessTable, TemporaryDirectory, create_private_directory, free_bytes,
-    is_interactive, is_ordinary_variable, memory_use, open_terminal, private_temp, read_private,
-    read_private_lines, read_program, read_regular, run_in_foreground, run_in_terminal, run_sandboxed,
-    start_watcher, write_program,
+    AppendFile, CACHES_DIRECTORY, CommandDeadline, FileLock, FileStamp, LocalOptions, LocalSystem,
+    LoginShell, MemoryUse, OUTPUT_DIRECTORY, ProcessState, ProcessTable, ProjectCaches, TemporaryDirectory,
+    create_private_directory, free_bytes, is_interactive, is_ordinary_variable, memory_use, open_terminal,
+    private_temp, read_private, read_private_lines, read_program, read_regular, run_in_foreground,
+    run_in_terminal, run_sandboxed, start_watcher, write_program,
 };
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;

@@ -3,6 +3,7 @@
 //! The doc comments of variants and fields are the help texts of `--help`.
 
 mod acp;
+mod caches;
 mod completions;
 mod config;
 mod doctor;
@@ -30,6 +31,7 @@ mod update;
 mod web;
 mod words;
 
+pub(crate) use caches::CachesCommand;
 pub(crate) use completions::{CompleteArgs, CompletedKind, CompletionsArgs, ManArgs, Shell};
 pub(crate) use config::ConfigCommand;
 pub(crate) use doctor::DoctorArgs;
@@ -151,6 +153,12 @@ pub(crate) enum Command {
     /// Show the effective configuration, its files and its schema.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// List and remove what commands in the sandbox changed in your caches.
+    ///
+    /// Commands see the caches of package managers in your home directory and change a copy, which
+    /// each project has for itself. It is removed after 30 days without use.
+    #[command(subcommand)]
+    Caches(CachesCommand),
     /// List, store and remove keys and other secrets.
     #[command(subcommand)]
     Secrets(SecretsCommand),

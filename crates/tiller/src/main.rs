@@ -15,6 +15,7 @@ mod answer;
 mod args;
 mod auth;
 mod browser;
+mod caches;
 mod completions;
 mod config;
 mod demo;

@@ -147,6 +147,7 @@ fn word(outcome: PermissionOutcome) -> &'static str {
     match outcome {
         PermissionOutcome::AllowOnce => "allowed",
         PermissionOutcome::AllowAlways => "always",
+        PermissionOutcome::AllowForUser => "everywhere",
         PermissionOutcome::RejectOnce => "refused",
         PermissionOutcome::RejectAlways => "never",
         PermissionOutcome::Cancelled => "cancelled",

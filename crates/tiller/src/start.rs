@@ -10,7 +10,7 @@ use crate::{
         McpCommand, ModelsCommand, ProvidersCommand, SchemaCommand, ServeArgs, ServeCommand, ServePlace,
         SessionArgs, SessionsCommand, SetupArgs, wishes,
     },
-    completions,
+    caches, completions,
     config::{self, Flags, PromptFlags},
     demo, directories,
     environment::{self, Environment},
@@ -202,6 +202,7 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
         Some(Command::Providers(command)) => setting_up::providers(console, environment, command).await,
         Some(Command::Auth(command)) => setting_up::auth(console, environment, command).await,
         Some(Command::Secrets(command)) => setting_up::secrets(console, environment, command).await,
+        Some(Command::Caches(command)) => caches::run(console, &machine(environment)?.cwd, command),
         Some(Command::Token(command)) => {
             token::run(console, &machine(environment)?.addresses(environment), command).await
         }

@@ -352,6 +352,7 @@ fn resolved(id: &ToolCallId, tool: String, outcome: PermissionOutcome, rule: &st
     let (decision, outcome) = match outcome {
         PermissionOutcome::AllowOnce => (Verdict::Allow, selected("allow_once")),
         PermissionOutcome::AllowAlways => (Verdict::Always, selected("allow_always")),
+        PermissionOutcome::AllowForUser => (Verdict::Always, selected("allow_for_user")),
         // The request timed out.
         PermissionOutcome::RejectOnce if rule == "timeout" => {
             (Verdict::Deny, json!({ "outcome": "cancelled" }))

@@ -284,6 +284,7 @@ async fn permissions<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
             let decision = match outcome {
                 PermissionOutcome::AllowOnce => "allow",
                 PermissionOutcome::AllowAlways => "always",
+                PermissionOutcome::AllowForUser => "everywhere",
                 PermissionOutcome::RejectOnce | PermissionOutcome::Cancelled => "deny",
                 PermissionOutcome::RejectAlways => "never",
             };

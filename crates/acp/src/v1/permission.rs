@@ -11,6 +11,8 @@ use agent_client_protocol::v1::schema as acp;
 /// then the remaining content. A command is either in the title or in a block of the content, not
 /// in both.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
+    let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
+    let options: Vec<_> = options(&request).into_iter().map(option).collect();
     let is_diff = |content: &ToolContent| matches!(content, ToolContent::Diff(_));
     let (mut content, rest): (Vec<_>, Vec<_>) = request.content.into_iter().partition(is_diff);
     if !request.brief.is_empty() {
@@ -26,8 +28,6 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
         .locations(to_acp::locations(&request.description.locations))
         .raw_input(request.raw_input);
     let call = acp::ToolCallUpdate::new(request.id.0, fields);
-    let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
-    let options: Vec<_> = options(&request.grant_label).into_iter().map(option).collect();
     acp::RequestPermissionRequest::new(session.as_str().to_owned(), call, options)
 }
 
@@ -44,7 +44,9 @@ pub(crate) fn with_question_in_title(request: PermissionRequest) -> PermissionRe
 fn kind(id: &str) -> acp::PermissionOptionKind {
     match permission_outcome(id) {
         PermissionOutcome::AllowOnce => acp::PermissionOptionKind::AllowOnce,
-        PermissionOutcome::AllowAlways => acp::PermissionOptionKind::AllowAlways,
+        PermissionOutcome::AllowAlways | PermissionOutcome::AllowForUser => {
+            acp::PermissionOptionKind::AllowAlways
+        }
         PermissionOutcome::RejectAlways => acp::PermissionOptionKind::RejectAlways,
         PermissionOutcome::RejectOnce | PermissionOutcome::Cancelled => acp::PermissionOptionKind::RejectOnce,
     }
@@ -72,6 +74,7 @@ mod tests {
         for (answer, expected) in [
             (json!({"outcome": "selected", "optionId": "allow_once"}), PermissionOutcome::AllowOnce),
             (json!({"outcome": "selected", "optionId": "allow_always"}), PermissionOutcome::AllowAlways),
+            (json!({"outcome": "selected", "optionId": "allow_for_user"}), PermissionOutcome::AllowForUser),
             (json!({"outcome": "selected", "optionId": "reject_once"}), PermissionOutcome::RejectOnce),
             (json!({"outcome": "selected", "optionId": "reject_always"}), PermissionOutcome::RejectAlways),
             (json!({"outcome": "selected", "optionId": "yes"}), PermissionOutcome::RejectOnce),
@@ -107,6 +110,7 @@ mod tests {
             content: vec![note, ToolContent::Diff(diff)],
             raw_input: json!({}),
             grant_label: String::new(),
+            user_rule: None,
             remedy: agent::Remedy::default(),
         };
         for request in [request.clone(), with_question_in_title(request)] {
@@ -134,6 +138,7 @@ mod tests {
             content: Vec::new(),
             raw_input: json!({"command": "ls"}),
             grant_label: "`ls …` in this session".to_owned(),
+            user_rule: None,
             remedy: agent::Remedy::default(),
         };
         let title_only = super::request(&"s".into(), with_question_in_title(request.clone()));

@@ -9,7 +9,7 @@ use agent_client_protocol_schema::v2 as acp;
 /// The title, which may contain the command, is the request's and is not repeated in the subject.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
     let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
-    let options: Vec<_> = options(&request.grant_label).into_iter().map(option).collect();
+    let options: Vec<_> = options(&request).into_iter().map(option).collect();
     let is_diff = |content: &ToolContent| matches!(content, ToolContent::Diff(_));
     let (mut content, rest): (Vec<_>, Vec<_>) = request.content.into_iter().partition(is_diff);
     content.extend(rest);
@@ -31,7 +31,9 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
 fn kind(id: &str) -> acp::PermissionOptionKind {
     match permission_outcome(id) {
         PermissionOutcome::AllowOnce => acp::PermissionOptionKind::AllowOnce,
-        PermissionOutcome::AllowAlways => acp::PermissionOptionKind::AllowAlways,
+        PermissionOutcome::AllowAlways | PermissionOutcome::AllowForUser => {
+            acp::PermissionOptionKind::AllowAlways
+        }
         PermissionOutcome::RejectAlways => acp::PermissionOptionKind::RejectAlways,
         PermissionOutcome::RejectOnce | PermissionOutcome::Cancelled => acp::PermissionOptionKind::RejectOnce,
     }
@@ -59,6 +61,7 @@ mod tests {
         for (answer, expected) in [
             (json!({"outcome": "selected", "optionId": "allow_once"}), PermissionOutcome::AllowOnce),
             (json!({"outcome": "selected", "optionId": "allow_always"}), PermissionOutcome::AllowAlways),
+            (json!({"outcome": "selected", "optionId": "allow_for_user"}), PermissionOutcome::AllowForUser),
             (json!({"outcome": "selected", "optionId": "reject_once"}), PermissionOutcome::RejectOnce),
             (json!({"outcome": "selected", "optionId": "reject_always"}), PermissionOutcome::RejectAlways),
             (json!({"outcome": "selected", "optionId": "yes"}), PermissionOutcome::RejectOnce),

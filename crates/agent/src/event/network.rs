@@ -125,7 +125,12 @@ impl HostUse {
     /// Describes the traffic and the refusal, each if there was one.
     pub(crate) fn facts(&self) -> impl Iterator<Item = String> {
         let traffic = self.is_connected().then(|| {
-            format!("{} sent {} and received {}", self.destination, bytes(self.received), bytes(self.sent))
+            format!(
+                "{} sent {} and received {}",
+                self.destination,
+                byte_size(self.received),
+                byte_size(self.sent)
+            )
         });
         let refused =
             self.refused.as_ref().map(|reason| format!("{} was refused: {reason}", self.destination));
@@ -140,7 +145,11 @@ impl HostUse {
                 count => format!("{count} connections"),
             };
             let rule = self.rule.as_ref().map(|rule| format!(", allowed by {rule}")).unwrap_or_default();
-            format!("{connections}, {} sent, {} received{rule}", bytes(self.sent), bytes(self.received))
+            format!(
+                "{connections}, {} sent, {} received{rule}",
+                byte_size(self.sent),
+                byte_size(self.received)
+            )
         });
         let refused = self.refused.as_ref().map(|reason| format!("refused: {reason}"));
         traffic.into_iter().chain(refused).collect::<Vec<_>>().join("; ")
@@ -186,12 +195,13 @@ impl NetworkTotals {
     }
 }
 
-/// Returns a number of bytes in words.
-pub(crate) fn bytes(count: u64) -> String {
+/// Returns a number of bytes in words, such as `1.5 MB`.
+pub fn byte_size(count: u64) -> String {
     match count {
         0..1_000 => format!("{count} B"),
         1_000..1_000_000 => format!("{}.{} kB", count / 1_000, count % 1_000 / 100),
-        _ => format!("{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
+        1_000_000..1_000_000_000 => format!("{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
+        _ => format!("{}.{} GB", count / 1_000_000_000, count % 1_000_000_000 / 100_000_000),
     }
 }
 

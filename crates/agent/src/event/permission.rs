@@ -19,6 +19,9 @@ pub enum PermissionOutcome {
     AllowOnce,
     /// Allow this call and similar ones, for the session.
     AllowAlways,
+    /// Allow this call and similar ones, in all sessions of the user: the rule that the request
+    /// names is added to the user's settings.
+    AllowForUser,
     /// Reject this call.
     RejectOnce,
     /// Reject this call and similar ones, for the session.
@@ -30,6 +33,6 @@ pub enum PermissionOutcome {
 impl PermissionOutcome {
     /// Returns whether the call may run.
     pub fn allows(self) -> bool {
-        matches!(self, Self::AllowOnce | Self::AllowAlways)
+        matches!(self, Self::AllowOnce | Self::AllowAlways | Self::AllowForUser)
     }
 }

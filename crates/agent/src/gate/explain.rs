@@ -102,6 +102,7 @@ fn network(options: &RuntimeOptions, destination: &Destination) -> String {
     };
     match decide(&policy, destination) {
         NetworkDecision::Allow { rule } => format!("allow ({rule})"),
+        NetworkDecision::Ask { by_rule: true, .. } => "ask; the setting permissions.ask names it".to_owned(),
         NetworkDecision::Ask { scope, .. } => format!("ask; the rule {} would allow it", scope.rule()),
         NetworkDecision::Deny { reason } => format!("deny: {reason}"),
     }

@@ -36,6 +36,7 @@ pub(super) fn question(
         content: titles::command_block(line),
         raw_input: serde_json::json!({ "command": line }),
         grant_label: String::new(),
+        user_rule: None,
         remedy: Remedy::default(),
     }
 }
@@ -63,17 +64,15 @@ pub(super) async fn ask(
     let resolved = SessionEvent::PermissionResolved { id, outcome, rule: rule.to_owned() };
     log.record(std::iter::once(resolved).chain(shown).collect()).await?;
     let answer = match outcome {
-        PermissionOutcome::AllowOnce | PermissionOutcome::AllowAlways => Ok(()),
+        _ if outcome.allows() => Ok(()),
         PermissionOutcome::Cancelled if rule == TIMEOUT => {
             Err(format!("there was no answer within {} s", wait.as_secs()))
         }
         PermissionOutcome::Cancelled => Err("the question was dismissed".to_owned()),
-        PermissionOutcome::RejectOnce | PermissionOutcome::RejectAlways => {
-            Err(match log.client().rejection(request) {
-                None => "the user said no".to_owned(),
-                Some(_) => NO_USER.to_owned(),
-            })
-        }
+        _ => Err(match log.client().rejection(request) {
+            None => "the user said no".to_owned(),
+            Some(_) => NO_USER.to_owned(),
+        }),
     };
     Ok((answer, outcome))
 }

@@ -57,7 +57,7 @@ impl SandboxOptions {
             temp: own.join("tmp"),
             copies: own.join("copies"),
             home: own.join("home"),
-            changes: all.join("caches"),
+            changes: all.join(system::CACHES_DIRECTORY),
         })
     }
 }

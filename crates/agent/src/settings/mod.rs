@@ -45,6 +45,22 @@ pub trait FollowedSettings: Send + Sync {
     fn models(&self) -> Option<Arc<dyn Models>> {
         None
     }
+
+    /// Returns the rules of the session's user; `None` if answers of the user do not change them.
+    fn user_rules(&self) -> Option<&dyn UserRules> {
+        None
+    }
+}
+
+/// The permission rules in a user's settings.
+#[async_trait]
+pub trait UserRules: Send + Sync {
+    /// Adds a rule that allows something. It applies from the next decision on.
+    ///
+    /// # Errors
+    ///
+    /// The message says why the settings cannot be changed, and where they are.
+    async fn allow(&self, rule: &str) -> Result<(), String>;
 }
 
 /// News about the settings of a running session, for its user.
@@ -118,5 +134,9 @@ impl LiveSettings {
 
     pub(crate) fn models(&self) -> Option<Arc<dyn Models>> {
         self.followed.models()
+    }
+
+    pub(crate) fn user_rules(&self) -> Option<&dyn UserRules> {
+        self.followed.user_rules()
     }
 }

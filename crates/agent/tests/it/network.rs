@@ -2,11 +2,12 @@
 
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
-    CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, HostUse, LanguageModel,
-    NetworkOptions, NetworkUse, PermissionOptions, PermissionOutcome, PermissionRules, Push, RefChange,
-    RemoteRepository, Runtime, RuntimeOptions, SandboxOptions, SessionEvent, SessionHandle, Signing, Surface,
-    ToolCallId, ToolStatus,
+    CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, FollowedSettings, HostUse,
+    LanguageModel, NetworkOptions, NetworkUse, PermissionOptions, PermissionOutcome, PermissionRules, Push,
+    RefChange, RemoteRepository, Runtime, RuntimeOptions, SandboxOptions, SessionEvent, SessionHandle,
+    SessionId, Settings, SettingsNotice, Signing, Surface, ToolCallId, ToolStatus, UserRules,
 };
+use async_trait::async_trait;
 use serde_json::json;
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -31,7 +32,54 @@ impl CommandNetwork for KeptJudge {
     }
 }
 
+/// Settings of a user who can add rules.
+#[derive(Clone, Default)]
+struct OwnSettings {
+    options: Arc<RuntimeOptions>,
+    /// The rules that were added.
+    added: Arc<Mutex<Vec<String>>>,
+}
+
+#[async_trait]
+impl Settings for OwnSettings {
+    async fn of(&self, _folder: Option<&AbsPath>) -> Result<Arc<RuntimeOptions>, String> {
+        Ok(self.options.clone())
+    }
+
+    async fn follow(&self, _: &SessionId, _folder: &AbsPath) -> Result<Arc<dyn FollowedSettings>, String> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl FollowedSettings for OwnSettings {
+    async fn now(&self) -> Arc<RuntimeOptions> {
+        self.options.clone()
+    }
+
+    fn notices(&self) -> Vec<SettingsNotice> {
+        Vec::new()
+    }
+
+    fn user_rules(&self) -> Option<&dyn UserRules> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl UserRules for OwnSettings {
+    async fn allow(&self, rule: &str) -> Result<(), String> {
+        if rule.contains("b.org") {
+            return Err("the file is read-only".to_owned());
+        }
+        self.added.lock().unwrap().push(rule.to_owned());
+        Ok(())
+    }
+}
+
 struct Stage {
+    /// The rules that were added to the user's settings.
+    added: Arc<Mutex<Vec<String>>>,
     session: SessionHandle,
     client: Arc<FakeClient>,
     network: Arc<KeptJudge>,
@@ -125,12 +173,15 @@ async fn stage_with(
         ..RuntimeOptions::default()
     };
     let models = Arc::new(FakeModels(FakeModel::new(script) as Arc<dyn LanguageModel>));
-    let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, options);
+    let settings = OwnSettings { options: Arc::new(options), ..OwnSettings::default() };
+    let added = Arc::clone(&settings.added);
+    let store = Arc::new(MemoryStore::default());
+    let runtime = Runtime::with_settings(store, models, Arc::new(settings), agent::ToolProviders::default());
     let surface = Surface { client: client.clone(), system: Arc::new(system) };
     let cwd = AbsPath::new("/w").unwrap();
     let new = CreateSession { cwd, additional_directories: Vec::new(), servers: Vec::new() };
     let session = runtime.create(new, |_| surface).await.unwrap();
-    Stage { session, client, network, tried }
+    Stage { added, session, client, network, tried }
 }
 
 /// Returns the push of a branch that is new, or of one that loses commits if the word begins with
@@ -286,6 +337,28 @@ async fn always_covers_the_session() {
     assert_eq!(connect(judge.as_ref(), "a.org").await, "a.org ok");
     let idle = connect(judge.as_ref(), "c.org").await;
     assert_eq!(idle, "c.org the user is asked only while a command's call runs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_for_all_sessions_adds_a_rule() {
+    let answers = vec![Some(PermissionOutcome::AllowForUser); 3];
+    let asks = vec!["network(host:asked.org)".parse().unwrap()];
+    let network = agent::NetworkRules { ask: asks, ..agent::NetworkRules::default() };
+    let rules = PermissionRules { network, ..PermissionRules::default() };
+    let line = "connect registry.npmjs.org b.org asked.org registry.npmjs.org b.org";
+    let stage = stage_with(&[line], answers, rules).await;
+    assert!(stage.run().await.iter().all(|line| line.ends_with(" ok")));
+    assert_eq!(*stage.added.lock().unwrap(), ["network(group:npm)"]);
+    let offered: Vec<_> = stage.client.requests().into_iter().map(|request| request.user_rule).collect();
+    let expected = ["network(group:npm)", "network(host:b.org)"].map(|rule| Some(rule.to_owned()));
+    assert_eq!(offered[..2], expected);
+    assert_eq!(offered[2], None, "a rule that allows does not override one that asks");
+    let told = stage.client.events().into_iter().find_map(|event| match event {
+        SessionEvent::Notice { title, description, .. } => Some(format!("{title}: {}", description?)),
+        _ => None,
+    });
+    let expected = "network(host:b.org) was not added to your settings; it is allowed in this session: the file is read-only";
+    assert_eq!(told.as_deref(), Some(expected));
 }
 
 #[tokio::test(start_paused = true)]

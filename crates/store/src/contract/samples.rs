@@ -193,6 +193,7 @@ fn words() -> Vec<SessionEvent> {
         [
             Outcome::AllowOnce,
             Outcome::AllowAlways,
+            Outcome::AllowForUser,
             Outcome::RejectOnce,
             Outcome::RejectAlways,
             Outcome::Cancelled,

@@ -454,7 +454,7 @@ words! {
     Effort { Low, Medium, High, Xhigh, Max }
     Mode { Edit, Plan, Ask }
     PermissionMode { Guardian, Argus, Prometheus }
-    PermissionOutcome { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Cancelled }
+    PermissionOutcome { AllowOnce, AllowAlways, AllowForUser, RejectOnce, RejectAlways, Cancelled }
     PlanPriority { High, Medium, Low }
     PlanStatus { Pending, InProgress, Completed }
     TaskStatus { Pending, InProgress, Completed, Cancelled, Failed }

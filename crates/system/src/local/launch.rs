@@ -5,6 +5,7 @@ use super::entry::EntryHandle;
 use super::{
     LocalSystem,
     blocking::blocking,
+    caches,
     controls::{self, Base, Changeable, Controls, NewFolder},
     index::{Found, GitDirectories, Index, Indexes, TooMany, make_listable},
     new_repositories::disable_new,
@@ -26,7 +27,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -547,24 +548,15 @@ fn sweep_beside(own: &AbsPath, age: Duration) {
             let used = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
             used.is_some_and(|used| used.elapsed().is_ok_and(|since| since > age))
         };
-        let uses = [path.join(sandbox::USED), path.join(OUTPUT_DIRECTORY)];
+        let uses = [path.join(caches::USED), path.join(OUTPUT_DIRECTORY)];
         let is_unused =
             uses.iter().any(|path| is_old(path)) && uses.iter().all(|path| !path.exists() || is_old(path));
         if !is_unused || !is_old(&path) || path == own.as_std() {
             continue;
         }
-        make_removable(&path);
+        caches::make_removable(&path);
         if let Err(error) = fs::remove_dir_all(&path) {
             tracing::debug!(%error, path = %path.display(), "old files of commands could not be removed");
         }
-    }
-}
-
-/// Opens up the work directories of overlays. The kernel creates them without permissions, and they
-/// cannot be removed before.
-fn make_removable(path: &Path) {
-    let slots = fs::read_dir(path).into_iter().flatten().flatten();
-    for overlay in slots.flat_map(|slot| fs::read_dir(slot.path()).into_iter().flatten().flatten()) {
-        fs::set_permissions(overlay.path().join("work/work"), fs::Permissions::from_mode(0o700)).ok();
     }
 }

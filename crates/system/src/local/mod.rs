@@ -2,6 +2,7 @@
 
 mod aside;
 mod blocking;
+mod caches;
 mod controls;
 mod date;
 mod deadline;
@@ -46,6 +47,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use blocking::blocking;
+pub use caches::{CACHES_DIRECTORY, ProjectCaches};
 use controls::Controls;
 pub use deadline::CommandDeadline;
 use entry::Pinned;

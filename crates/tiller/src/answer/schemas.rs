@@ -63,6 +63,8 @@ pub(crate) const ALL: &[CommandSchema] = &[
     described::<AccountList>("auth status"),
     described::<LoggedIn>("auth login"),
     described::<ProviderRemoval>("auth logout"),
+    described::<crate::caches::CacheList>("caches list"),
+    described::<crate::caches::CachesCleared>("caches clear"),
     described::<SecretList>("secrets list"),
     described::<SecretChange>("secrets set"),
     described::<SecretChange>("secrets unset"),

@@ -31,7 +31,7 @@ pub(crate) use layers::{
 };
 pub(crate) use origins::{Layer, Origin, SettingState, state, states};
 pub(crate) use project_history::ProjectHistory;
-pub(crate) use store::{SCHEMA_FILE, names_schema, with_setting, without_group, without_setting};
+pub(crate) use store::{SCHEMA_FILE, names_schema, with_item, with_setting, without_group, without_setting};
 pub(crate) use value::{Value, ValueError};
 pub(crate) use variables::{OLLAMA_HOST, VARIABLES};
 

@@ -1,6 +1,6 @@
 //! Writes one setting into a settings file and preserves the rest of the text.
 
-use super::{ConfigError, Place, SettingsFile, ValueError, parse::parse};
+use super::{ConfigError, Place, SettingsFile, Value, ValueError, parse::parse};
 use crate::options::{Directories, Options};
 use toml::de::{DeTable, DeValue};
 use toml_edit::{DocumentMut, Item, Table, TableLike};
@@ -123,6 +123,56 @@ fn removed(text: &str, name: &str) -> Option<String> {
     Some(document.to_string())
 }
 
+/// Returns the file's text with one more text in a list, unless the list has it. The comments in the
+/// list stay.
+///
+/// # Errors
+/// If the file is invalid, or the result would be.
+pub(crate) fn with_item(
+    file: &SettingsFile,
+    directories: &Directories,
+    name: &str,
+    item: &str,
+) -> Result<String, ConfigError> {
+    let Some(setting) = parse(file)?.into_iter().find(|setting| setting.name == name) else {
+        return with_setting(file, directories, name, &serde_json::json!([item]));
+    };
+    if matches!(&setting.value, Value::List(items) if items.contains(&Value::Text(item.to_owned()))) {
+        return Ok(file.text.clone());
+    }
+    let changed = extended(&file.text, name, item);
+    let changed = changed.map(|text| SettingsFile { path: file.path.clone(), text });
+    match changed {
+        Some(changed) if holds(&changed, directories, name).unwrap_or(false) => Ok(changed.text),
+        _ => Err(ConfigError::BadValue {
+            place: setting.place,
+            key: name.to_owned(),
+            problem: ValueError::Unwritable("cannot be extended in this file; edit the file yourself"),
+        }),
+    }
+}
+
+/// Returns the text with one more item at the end of a list, laid out as the one before it.
+fn extended(text: &str, name: &str, item: &str) -> Option<String> {
+    let mut document: DocumentMut = text.parse().ok()?;
+    let (groups, last) = name.rsplit_once('.').unwrap_or(("", name));
+    let mut at: &mut dyn TableLike = document.as_table_mut();
+    for group in groups.split('.').filter(|group| !group.is_empty()) {
+        at = at.get_mut(group)?.as_table_like_mut()?;
+    }
+    let list = at.get_mut(last)?.as_array_mut()?;
+    let mut item = quoted(item);
+    let before = list.iter().last().and_then(|last| last.decor().prefix()?.as_str()?.rsplit_once('\n'));
+    match before.map(|(_, indent)| format!("\n{indent}")) {
+        Some(indent) => {
+            item.decor_mut().set_prefix(indent);
+            list.push_formatted(item);
+        }
+        None => list.push(item),
+    }
+    Some(document.to_string())
+}
+
 /// Returns the file's text without a setting; `None` if the file does not have it.
 pub(crate) fn without_setting(file: &SettingsFile, name: &str) -> Result<Option<String>, ConfigError> {
     let before = parse(file)?;
@@ -188,9 +238,9 @@ mod tests {
     use serde_json::json;
     use system::AbsPath;
 
-    fn set(text: &str, name: &str, value: serde_json::Value) -> Result<String, String> {
+    fn directories() -> Directories {
         let path = |text: &str| AbsPath::new(text).unwrap();
-        let directories = Directories {
+        Directories {
             settings: path("/c/config.toml"),
             home: path("/home/me"),
             config: path("/c"),
@@ -198,9 +248,15 @@ mod tests {
             cache: path("/k"),
             temp: path("/tmp"),
             folder: None,
-        };
-        let file = SettingsFile { path: path("/c/config.toml"), text: text.to_owned() };
-        with_setting(&file, &directories, name, &value).map_err(|error| error.to_string())
+        }
+    }
+
+    fn file(text: &str) -> SettingsFile {
+        SettingsFile { path: directories().settings, text: text.to_owned() }
+    }
+
+    fn set(text: &str, name: &str, value: serde_json::Value) -> Result<String, String> {
+        with_setting(&file(text), &directories(), name, &value).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -237,8 +293,7 @@ mod tests {
     #[test]
     fn a_removed_setting_leaves_the_rest_of_the_file() {
         let remove = |text: &str| {
-            let file = SettingsFile { path: AbsPath::new("/c/config.toml").unwrap(), text: text.to_owned() };
-            without_setting(&file, "agent.mode").map_err(|error| error.to_string()).unwrap()
+            without_setting(&file(text), "agent.mode").map_err(|error| error.to_string()).unwrap()
         };
         for (before, after) in [
             ("[agent]\n# how\nmode = 'edit' # so\n# end\n", Some("[agent]\n# how\n# end\n")),
@@ -251,6 +306,30 @@ mod tests {
         ] {
             assert_eq!(remove(before).as_deref(), after, "{before}");
         }
+    }
+
+    #[test]
+    fn an_item_is_added_to_a_list_as_it_is_laid_out() {
+        let add = |text: &str| {
+            with_item(&file(text), &directories(), "permissions.allow", "network(group:npm)")
+                .map_err(|error| error.to_string())
+        };
+        for (before, after) in [
+            ("[permissions]\nallow = []\n", "[permissions]\nallow = [\"network(group:npm)\"]\n"),
+            (
+                "[permissions]\nallow = ['bash(make)'] # mine\n",
+                "[permissions]\nallow = ['bash(make)', \"network(group:npm)\"] # mine\n",
+            ),
+            (
+                "[permissions]\nallow = [\n  # build\n  'bash(make)',\n]\n",
+                "[permissions]\nallow = [\n  # build\n  'bash(make)',\n  \"network(group:npm)\",\n]\n",
+            ),
+            ("permissions.allow = ['network(group:npm)']\n", "permissions.allow = ['network(group:npm)']\n"),
+        ] {
+            assert_eq!(add(before).unwrap(), after, "{before}");
+        }
+        assert!(add("").unwrap().ends_with("allow = [\"network(group:npm)\"]\n"));
+        assert!(add("[permissions]\nallow = 'x'\n").unwrap_err().contains("edit the file yourself"));
     }
 
     #[test]

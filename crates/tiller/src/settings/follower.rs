@@ -6,7 +6,7 @@ use super::{
     models::SessionModels,
 };
 use crate::config::{EffectiveSetting, ProjectHistory};
-use agent::{FollowedSettings, Models, RuntimeOptions, SessionId, SettingsNotice, Severity};
+use agent::{FollowedSettings, Models, RuntimeOptions, SessionId, SettingsNotice, Severity, UserRules};
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use std::{
@@ -27,6 +27,8 @@ pub(crate) struct Follower {
     last_snapshot: Mutex<Arc<Snapshot>>,
     news: Mutex<Vec<SettingsNotice>>,
     models: Option<Arc<dyn Models>>,
+    /// Whether rules that the session's user allows are added to the user's file.
+    keeps_rules: bool,
 }
 
 /// The state of the last check.
@@ -51,6 +53,7 @@ impl Follower {
         settings: Arc<Settings>,
         session: &SessionId,
         directory: &AbsPath,
+        keeps_rules: bool,
     ) -> Result<Self> {
         let changes = settings.changes.load(Ordering::Relaxed);
         let stamps = Stamps::now(&settings.places, directory);
@@ -70,6 +73,7 @@ impl Follower {
             last_snapshot: Mutex::new(snapshot),
             news: Mutex::default(),
             models: None,
+            keeps_rules,
         })
     }
 
@@ -195,5 +199,16 @@ impl FollowedSettings for Follower {
 
     fn models(&self) -> Option<Arc<dyn Models>> {
         self.models.clone()
+    }
+
+    fn user_rules(&self) -> Option<&dyn UserRules> {
+        self.keeps_rules.then_some(self)
+    }
+}
+
+#[async_trait]
+impl UserRules for Follower {
+    async fn allow(&self, rule: &str) -> Result<(), String> {
+        self.settings.allow(rule).await.map_err(|error| self.settings.redacted(&error))
     }
 }

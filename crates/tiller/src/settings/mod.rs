@@ -18,6 +18,7 @@ use crate::{
     memory,
     options::{Directories, Options, Providers, ServedUser},
     secrets::Keyring,
+    setup,
     stored_keys::StoredKeys,
     trust,
     wiring::{self, TrustedHooks},
@@ -57,6 +58,8 @@ pub(crate) struct Settings {
     catalogs: Mutex<Vec<(Providers, Arc<Catalog>)>>,
     /// The number of changes through this program.
     changes: AtomicU64,
+    /// Serialises changes of the user's file by answers.
+    writing: tokio::sync::Mutex<()>,
 }
 
 /// The resolved settings of a directory at one moment.
@@ -119,6 +122,7 @@ impl Settings {
             shared: Mutex::default(),
             catalogs: Mutex::default(),
             changes: AtomicU64::default(),
+            writing: tokio::sync::Mutex::default(),
         })
     }
 
@@ -209,6 +213,15 @@ impl Settings {
             follower.forget(name).await;
         }
         self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds a rule to `permissions.allow` in the user's file.
+    async fn allow(&self, rule: &str) -> Result<()> {
+        let _one_at_a_time = self.writing.lock().await;
+        let path = config::user_path(&self.places.directories);
+        setup::add_to_list(&self.built_in(), &path, "permissions.allow", rule).await?;
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Resolves the layers.
@@ -311,15 +324,19 @@ impl Settings {
 }
 
 /// Implements [`agent::Settings`] for [`Settings`].
-pub(crate) struct DirectorySettings(pub(crate) Arc<Settings>);
+pub(crate) struct DirectorySettings {
+    pub(crate) settings: Arc<Settings>,
+    /// Whether rules that a session's user allows are added to the user's file.
+    pub(crate) keeps_rules: bool,
+}
 
 #[async_trait]
 impl agent::Settings for DirectorySettings {
     async fn of(&self, directory: Option<&AbsPath>) -> Result<Arc<RuntimeOptions>, String> {
-        let snapshot = self.0.read(directory.unwrap_or(&self.0.start)).await;
-        let snapshot = snapshot.map_err(|error| self.0.redacted(&error))?;
-        if directory.is_none_or(|directory| *directory == self.0.start) {
-            self.0.update_models(&snapshot.options);
+        let snapshot = self.settings.read(directory.unwrap_or(&self.settings.start)).await;
+        let snapshot = snapshot.map_err(|error| self.settings.redacted(&error))?;
+        if directory.is_none_or(|directory| *directory == self.settings.start) {
+            self.settings.update_models(&snapshot.options);
         }
         Ok(snapshot.session)
     }
@@ -329,13 +346,13 @@ impl agent::Settings for DirectorySettings {
         session: &SessionId,
         directory: &AbsPath,
     ) -> Result<Arc<dyn FollowedSettings>, String> {
-        let follower = Follower::new(self.0.clone(), session, directory).await;
-        let follower = follower.map_err(|error| self.0.redacted(&error))?;
-        if *directory == self.0.start {
-            self.0.update_models(&follower.last_snapshot().options);
+        let follower = Follower::new(self.settings.clone(), session, directory, self.keeps_rules).await;
+        let follower = follower.map_err(|error| self.settings.redacted(&error))?;
+        if *directory == self.settings.start {
+            self.settings.update_models(&follower.last_snapshot().options);
         }
         let follower = Arc::new_cyclic(|own| follower.with_models(own.clone()));
-        let mut followers = self.0.followers();
+        let mut followers = self.settings.followers();
         followers.retain(|known| known.strong_count() > 0);
         followers.push(Arc::downgrade(&follower));
         Ok(follower)

@@ -12,7 +12,8 @@ mod without_model;
 pub(crate) use first::FirstSetup;
 pub(crate) use sign_in::sign_in;
 pub(crate) use store::{
-    ProviderSetup, SetupError, SetupPlace, section, set_up, store_setting, with_stored_key, write,
+    ProviderSetup, SetupError, SetupPlace, add_to_list, section, set_up, store_setting, with_stored_key,
+    write,
 };
 pub(crate) use without_model::{is_without_model, set_without_model};
 

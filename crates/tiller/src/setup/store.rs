@@ -202,6 +202,26 @@ pub(crate) async fn store_setting(
     Ok(value)
 }
 
+/// Adds text to a list in a settings file, unless the list has it.
+pub(crate) async fn add_to_list(
+    options: &Options,
+    path: &AbsPath,
+    name: &str,
+    item: &str,
+) -> Result<(), SetupError> {
+    let mut file = read(options, path).await?;
+    let changed = config::with_item(&file, &options.directories, name, item);
+    file.text = changed.map_err(|error| SetupError::Wrong(error.to_string()))?;
+    write(options, &file).await
+}
+
+/// Reads a settings file; a missing one is empty.
+async fn read(options: &Options, path: &AbsPath) -> Result<SettingsFile, SetupError> {
+    let file = config::read_through(&*wiring::local_system(options), path.clone()).await;
+    let file = file.map_err(|error| SetupError::Failed(error.to_string()))?;
+    Ok(file.unwrap_or(SettingsFile { path: path.clone(), text: String::new() }))
+}
+
 /// Returns the file with the settings added, checked as if it had been read.
 async fn with_settings(
     options: &Options,
@@ -209,9 +229,7 @@ async fn with_settings(
     settings: &[(&str, Value)],
 ) -> Result<SettingsFile, SetupError> {
     let wrong = |error: ConfigError| SetupError::Wrong(error.to_string());
-    let file = config::read_through(&*wiring::local_system(options), path.clone()).await;
-    let file = file.map_err(|error| SetupError::Failed(error.to_string()))?;
-    let mut file = file.unwrap_or(SettingsFile { path: path.clone(), text: String::new() });
+    let mut file = read(options, path).await?;
     for (name, value) in settings {
         file.text = config::with_setting(&file, &options.directories, name, value).map_err(wrong)?;
     }

@@ -78,7 +78,9 @@ pub(crate) fn wire_to(
     operator: Option<Arc<dyn Operator>>,
 ) -> App {
     let catalog = settings.catalog(options);
-    let settings = Arc::new(DirectorySettings(Arc::clone(settings)));
+    // The settings of a server are not its users'.
+    let keeps_rules = operator.is_none();
+    let settings = Arc::new(DirectorySettings { settings: Arc::clone(settings), keeps_rules });
     let models = Arc::clone(&catalog) as Arc<_>;
     let runtime = Runtime::operated(store, models, settings, tool_providers, operator);
     App { runtime, catalog, _temporary: None }

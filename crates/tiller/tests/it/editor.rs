@@ -13,7 +13,7 @@ pub(crate) struct Editor {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) terminals: bool,
-    /// The kind of the chosen permission option; requests are dismissed if `None`.
+    /// The id of the chosen permission option; requests are dismissed if `None`.
     pub(crate) answer: Option<&'static str>,
     /// How its terminals run a command with arguments.
     pub(crate) joins: Joins,
@@ -133,7 +133,11 @@ impl Editor {
                 self.log.push("permission".to_owned());
                 let options = params["options"].as_array().unwrap();
                 for option in options {
-                    assert_eq!(option["optionId"], option["kind"], "option ids equal their kinds");
+                    let kind = match option["optionId"].as_str() {
+                        Some("allow_for_user") => "allow_always",
+                        id => id.unwrap(),
+                    };
+                    assert_eq!(option["kind"], kind, "option ids are their kinds, but for one");
                 }
                 let outcome = match self.answer {
                     Some(kind) => json!({ "outcome": "selected", "optionId": kind }),

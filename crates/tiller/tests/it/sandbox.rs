@@ -276,6 +276,23 @@ fn the_decision_about_a_host_is_explained() {
 }
 
 #[test]
+fn a_host_for_all_sessions_is_added_to_the_settings() {
+    let home = Home::new();
+    if !confines(&home) {
+        return;
+    }
+    home.settings("[agent]\ndefault_model = 'offline/pilot'\n[permissions]\nallow = ['bash(make)'] # mine\n");
+    let mut editor = Editor { answer: Some("allow_for_user"), ..Editor::default() };
+    for _ in 0..2 {
+        let (mut agent, session) = Agent::open(&home, &[], &editor);
+        agent.prompt(&session, "run `curl -s -m 5 http://a.invalid/`", &mut editor).unwrap();
+    }
+    assert_eq!(editor.log, ["permission"], "the second session does not ask");
+    let settings = home.read("../home/.config/tiller/config.toml").unwrap_or_default();
+    assert!(settings.contains("allow = ['bash(make)', \"network(host:a.invalid)\"] # mine"), "{settings}");
+}
+
+#[test]
 fn the_sandbox_is_part_of_a_sessions_configuration() {
     let home = Home::new();
     let described = |editor: &Editor, level: &str| {

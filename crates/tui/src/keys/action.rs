@@ -92,6 +92,7 @@ actions! {
     PermissionNever "permission_never" Permission ALWAYS, ["N"], "shows what \"never\" covers; enter then rejects it";
     PermissionBecause "permission_because" Permission ALWAYS, ["e"], "rejects this call with a reason for the model";
     PermissionConfirm "permission_confirm" Permission ALWAYS, ["enter"], "confirms \"always\" or \"never\" after it was shown";
+    PermissionForUser "permission_for_user" Permission ALWAYS, ["u"], "after \"always\" was shown: allows it in all sessions, by a rule in your settings";
     PermissionText "permission_text" Permission ALWAYS, ["v"], "shows the whole text, and less again";
     PermissionDown "permission_down" Permission ALWAYS, ["down", "j", "pgdn"], "scrolls down in the whole text";
     PermissionUp "permission_up" Permission ALWAYS, ["up", "k", "pgup"], "scrolls up in the whole text";

@@ -290,24 +290,25 @@ fn short_answers(head: &Head<'_>) -> Vec<Row> {
 fn answers(permission: &Permission, head: &Head<'_>, hidden: bool) -> (Vec<Row>, Option<(usize, usize)>) {
     let key = |action, does: &str| (head.key(action), does.to_owned());
     let scope = &permission.request.grant_label;
-    let confirm = |word: &str, verb: &str| {
+    let confirm = |word: &str, verb: &str, rule: Option<&String>| {
         let mut rows = head.labelled(
             word,
             &format!("{verb} without asking: {}", one_line(scope)),
             Role::Warning,
             Lines::Cells,
         );
-        let keys = [
-            key(Action::PermissionConfirm, word),
-            key(Action::PermissionNo, "no"),
-            key(Action::PermissionLeave, "back"),
-        ];
+        let mut keys = vec![key(Action::PermissionConfirm, word)];
+        keys.extend(rule.map(|rule| {
+            let does = format!("in all sessions: add {} to your settings", one_line(rule));
+            (head.key(Action::PermissionForUser), does)
+        }));
+        keys.extend([key(Action::PermissionNo, "no"), key(Action::PermissionLeave, "back")]);
         rows.extend(head.keys(&keys, "└"));
         (rows, None)
     };
     match &permission.stage {
-        Stage::Always => confirm("always", "allows"),
-        Stage::Never => confirm("never", "rejects"),
+        Stage::Always => confirm("always", "allows", permission.request.user_rule.as_ref()),
+        Stage::Never => confirm("never", "rejects", None),
         Stage::Because(reason) => {
             let look = Look { width: head.inner(), ..head.look.clone() };
             let field = field_row("no, because: ", reason, "", &look);

@@ -69,8 +69,8 @@ impl Permission {
         }
     }
 
-    /// Performs an action. Only [`Action::PermissionOnce`], and [`Action::PermissionConfirm`] after
-    /// [`Action::PermissionAlways`], approve.
+    /// Performs an action. Only [`Action::PermissionOnce`] approves, and [`Action::PermissionConfirm`]
+    /// and [`Action::PermissionForUser`] after [`Action::PermissionAlways`].
     pub(super) fn act(&mut self, action: Action) -> Step {
         match (&self.stage, action) {
             (Stage::Choose, Action::PermissionOnce) => return answered(PermissionOutcome::AllowOnce),
@@ -78,6 +78,9 @@ impl Permission {
                 return answered(PermissionOutcome::RejectOnce);
             }
             (Stage::Always, Action::PermissionConfirm) => return answered(PermissionOutcome::AllowAlways),
+            (Stage::Always, Action::PermissionForUser) if self.request.user_rule.is_some() => {
+                return answered(PermissionOutcome::AllowForUser);
+            }
             (Stage::Never, Action::PermissionConfirm) => return answered(PermissionOutcome::RejectAlways),
             (Stage::Because(reason), Action::ReasonSend) => return rejected(reason.text()),
             (Stage::Choose, Action::PermissionAlways) if self.lasts() => self.stage = Stage::Always,

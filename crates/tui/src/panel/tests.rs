@@ -32,6 +32,7 @@ fn request(command: &str) -> PermissionRequest {
         content: Vec::new(),
         raw_input: json!({ "command": command }),
         grant_label: "`git push …` in this session".to_owned(),
+        user_rule: None,
         remedy: agent::Remedy::default(),
     }
 }
@@ -180,6 +181,26 @@ fn a_letter_answers_a_request_that_has_the_focus() {
         assert_eq!(user.permissions(), [(1, expected)], "{keys}");
         assert!(user.asks.is_empty() && !user.asks.has_focus(), "{keys}");
     }
+}
+
+#[test]
+fn all_sessions_are_offered_after_always_with_the_rule() {
+    let user_rule = Some("network(group:npm)".to_owned());
+    let request = PermissionRequest { user_rule, ..request("npm install") };
+    let offered = || Asked::Permission(request.clone());
+    let mut user = User::new();
+    user.asked(1, offered()).wait(400).press("u");
+    assert_eq!(user.permissions(), [], "it was not shown");
+    user.press("esc");
+    let mut user = User::new();
+    user.asked(1, offered()).wait(400).press("a");
+    let rows = plain(&user.asks, 80, 20, user.now);
+    assert!(rows.contains("u in all sessions: add network(group:npm) to your settings"), "{rows}");
+    user.press("u");
+    assert_eq!(user.permissions(), [(1, PermissionOutcome::AllowForUser)]);
+    let mut user = User::new();
+    user.asked(1, asked("npm install")).wait(400).press("a u");
+    assert_eq!(user.permissions(), [], "it was not offered");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::{
     CommandNetwork, ConnectionJudge, Description, Destination, Expectation, HostUse, NetworkOptions,
     NetworkUse, PermissionMode, PermissionOutcome, PermissionRequest, Push, Remedy, RemoteRepository,
     SessionEvent, SessionState, Severity, SignCommits, Signing, ToolCallId, ToolOutput, Traffic,
-    event::network::bytes,
+    event::network::byte_size,
     limits::{NETWORK_HOSTS, NETWORK_HOSTS_TOLD, NETWORK_QUESTIONS},
     log::SessionLog,
     policy::{
@@ -282,16 +282,38 @@ impl Judge {
             return Err(GONE.to_owned());
         };
         // The answer to an earlier question may cover this one.
-        let scope = match self.decide(destination) {
+        let (scope, by_rule) = match self.decide(destination) {
             NetworkDecision::Allow { .. } => return Ok(()),
             NetworkDecision::Deny { reason } => return Err(reason),
-            NetworkDecision::Ask { scope, .. } => scope,
+            NetworkDecision::Ask { scope, by_rule } => (scope, by_rule),
         };
-        let (call, answer, outcome) =
-            self.answer(gone, |running| request(running, destination, &scope)).await?;
-        match outcome {
-            PermissionOutcome::AllowAlways => drop(self.grants.network().insert(scope.clone(), true)),
-            PermissionOutcome::RejectAlways => drop(self.grants.network().insert(scope.clone(), false)),
+        let rules = self.settings.user_rules().filter(|_| !by_rule);
+        let rule = scope.rule().to_string();
+        let (call, answer, outcome) = self
+            .answer(gone, |running| PermissionRequest {
+                user_rule: rules.map(|_| rule.clone()),
+                ..request(running, destination, &scope)
+            })
+            .await?;
+        match (outcome, rules) {
+            (PermissionOutcome::AllowForUser, Some(rules)) => {
+                self.grants.network().insert(scope.clone(), true);
+                if let Err(problem) = rules.allow(&rule).await {
+                    self.log.notify(SessionEvent::Notice {
+                        severity: Severity::Warning,
+                        title: format!(
+                            "{rule} was not added to your settings; it is allowed in this session"
+                        ),
+                        description: Some(problem),
+                    });
+                }
+            }
+            (PermissionOutcome::AllowForUser | PermissionOutcome::AllowAlways, _) => {
+                self.grants.network().insert(scope.clone(), true);
+            }
+            (PermissionOutcome::RejectAlways, _) => {
+                self.grants.network().insert(scope.clone(), false);
+            }
             _ => {}
         }
         let mut now = self.lock();
@@ -528,8 +550,8 @@ fn more_request(
     let (sent, received) = (traffic.sent.load(Ordering::Relaxed), traffic.received.load(Ordering::Relaxed));
     let facts = format!(
         "Commands of this session sent {} to the hosts of the group {name} and received {}: more than downloads send",
-        bytes(sent),
-        bytes(received)
+        byte_size(sent),
+        byte_size(received)
     );
     let line = crate::one_line(&running.line);
     let asked = request(running, destination, &NetworkScope::Group(group));

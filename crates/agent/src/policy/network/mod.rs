@@ -97,7 +97,11 @@ pub(crate) enum NetworkDecision {
     /// It may be connected to.
     Allow { rule: String },
     /// The user is asked; the answer is for all of the scope.
-    Ask { scope: NetworkScope, rule: String },
+    Ask {
+        scope: NetworkScope,
+        /// Whether a rule asks, which no other rule overrides.
+        by_rule: bool,
+    },
     /// It is not connected to.
     Deny { reason: String },
 }
@@ -183,8 +187,8 @@ pub(crate) fn decide(policy: &NetworkPolicy<'_>, destination: &Destination) -> N
         Some(false) => return deny("the user said no".to_owned()),
         None => {}
     }
-    if let Some(rule) = asked {
-        return NetworkDecision::Ask { scope, rule: rule.to_string() };
+    if asked.is_some() {
+        return NetworkDecision::Ask { scope, by_rule: true };
     }
     let is_public = match destination {
         Destination::Host { name, port } => WEB_PORTS.contains(port) && !local_hosts.contains(name),
@@ -195,6 +199,6 @@ pub(crate) fn decide(policy: &NetworkPolicy<'_>, destination: &Destination) -> N
             NetworkDecision::Allow { rule: "the permission mode prometheus".to_owned() }
         }
         _ if !ask_hosts => deny("no rule allows it, and the setting sandbox.ask_hosts is off".to_owned()),
-        _ => NetworkDecision::Ask { scope, rule: "ask_hosts".to_owned() },
+        _ => NetworkDecision::Ask { scope, by_rule: false },
     }
 }

@@ -50,7 +50,7 @@ pub(super) use descriptor::send;
 pub use variables::is_ordinary_variable;
 pub(super) use {
     launch_request::{LaunchCommand, LaunchRequest},
-    room::{Joined, RoomRequest, Rooms, USED},
+    room::{Joined, RoomRequest, Rooms},
     variables::HiddenVariables,
     words::{START, TERM},
     worktree::{git_directory, repository_above},

@@ -171,6 +171,7 @@ pub(super) fn ruling(outcome: PermissionOutcome, rule: &str) -> String {
     let decided = match outcome {
         PermissionOutcome::AllowOnce => "allowed once",
         PermissionOutcome::AllowAlways => "allowed for the session",
+        PermissionOutcome::AllowForUser => "allowed in all sessions",
         PermissionOutcome::RejectOnce => "rejected",
         PermissionOutcome::RejectAlways => "rejected for the session",
         // It was cancelled, and nothing decided.

@@ -27,8 +27,8 @@ mod sockets;
 pub(super) use root::{cover, read_only};
 
 use crate::limits::{ROOM_KEPT, ROOMS_KEPT};
-use crate::local::{private_directory, private_file::FileLock};
-use crate::{AbsPath, Network, RoomInside, RoomNetwork, RoomPorts, RoomSockets, Sandbox, View, tcp_entries};
+use crate::local::{caches, private_directory, private_file::FileLock};
+use crate::{Network, RoomInside, RoomNetwork, RoomPorts, RoomSockets, Sandbox, View, tcp_entries};
 use std::any::Any;
 use std::collections::HashMap;
 use std::io;
@@ -40,10 +40,6 @@ use tokio::sync::watch;
 /// The first bytes of a request for a room. The number changes with the wire format.
 #[cfg(target_os = "linux")]
 const MAGIC: &[u8; 8] = b"tillerR2";
-
-/// The name of a file in a directory for files of commands. The time of its last change is that of
-/// the last use of the directory.
-pub(in crate::local) const USED: &str = "used";
 
 /// Maximum number of rooms of one project that change files of the home directory at the same time.
 const SLOTS: usize = 64;
@@ -214,7 +210,7 @@ pub(super) fn open(
 fn prepare(view: &mut View) -> io::Result<Option<FileLock>> {
     if let Some(temp) = &view.temp {
         private_directory::create(temp)?;
-        note_use(temp.parent())?;
+        temp.parent().map_or(Ok(()), |own| caches::note_use(&own, None))?;
     }
     if let Some(copies) = &view.copies {
         private_directory::create(copies)?;
@@ -222,20 +218,14 @@ fn prepare(view: &mut View) -> io::Result<Option<FileLock>> {
     let Some(home) = &mut view.home else { return Ok(None) };
     private_directory::create(&home.files)?;
     private_directory::create(&home.changes)?;
-    note_use(Some(home.changes.clone()))?;
+    caches::note_use(&home.changes, view.roots.first())?;
     for slot in 0..SLOTS {
-        let changes = home.changes.join(slot.to_string());
-        private_directory::create(&changes)?;
-        if let Some(lock) = FileLock::try_take(&changes.join("lock")).map_err(io::Error::other)? {
+        if let Some((changes, lock)) = caches::take(&home.changes, slot)? {
             home.changes = changes;
             return Ok(Some(lock));
         }
     }
     Err(io::Error::other(format!("{} is used by {SLOTS} other sessions", home.changes)))
-}
-
-fn note_use(directory: Option<AbsPath>) -> io::Result<()> {
-    directory.map_or(Ok(()), |directory| std::fs::write(directory.join(USED).as_std(), ""))
 }
 
 /// Returns those of some ports at which something listens on this machine.
@@ -348,6 +338,7 @@ impl RoomRequest {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::AbsPath;
     use crate::{HomeEntry, HomeView};
 
     #[test]

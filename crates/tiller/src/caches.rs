@@ -1,0 +1,121 @@
+//! `tiller caches`: what commands in the sandbox changed in toolchains and caches of the user.
+
+use crate::{
+    answer::{Answer, Console, Failure, Kind},
+    args::CachesCommand,
+    exit::Exit,
+    table::Table,
+};
+use agent::byte_size;
+use anyhow::Result;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::time::UNIX_EPOCH;
+use system::{AbsPath, ProjectCaches, private_temp};
+
+/// The answer of `tiller caches list`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CacheList {
+    /// The caches, those that were used last first.
+    caches: Vec<Caches>,
+}
+
+/// The caches of a project.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Caches {
+    /// The directory of the project; null if it is not known.
+    project: Option<String>,
+    /// The directory with the files.
+    directory: String,
+    /// The space that they take, in bytes.
+    bytes: u64,
+    /// When a session used them last, in milliseconds since 1970.
+    used_ms: i64,
+}
+
+/// The answer of `tiller caches clear`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CachesCleared {
+    /// The caches that were removed.
+    removed: Vec<Caches>,
+    /// The caches that stay, because a session uses them.
+    in_use: Vec<Caches>,
+}
+
+impl Caches {
+    fn of(caches: &ProjectCaches) -> Self {
+        let since = caches.used.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            project: caches.project.as_ref().map(ToString::to_string),
+            directory: caches.directory.to_string(),
+            bytes: caches.bytes(),
+            used_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Returns the project, or the directory if that is not known.
+    fn name(&self) -> &str {
+        self.project.as_ref().unwrap_or(&self.directory)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(console: &Console, cwd: &AbsPath, command: CachesCommand) -> Result<Exit> {
+    let all = private_temp().map(|temp| ProjectCaches::all(&temp)).unwrap_or_default();
+    match command {
+        CachesCommand::List => list(console, &all),
+        CachesCommand::Clear { project: _, all: true } => clear(console, &all),
+        CachesCommand::Clear { project, all: false } => {
+            let project = project.map_or_else(|| cwd.as_std().to_owned(), |path| cwd.as_std().join(path));
+            let project = project.canonicalize().unwrap_or(project);
+            let is_of = |caches: &ProjectCaches| {
+                caches.project.as_ref().is_some_and(|known| known.as_std() == project)
+            };
+            let (own, _) = all.into_iter().partition::<Vec<_>, _>(is_of);
+            if own.is_empty() {
+                let text = format!("commands in {} have changed no caches", project.display());
+                return Err(Failure::new(Kind::NotFound, text).next("tiller caches list").into());
+            }
+            clear(console, &own)
+        }
+    }
+}
+
+fn list(console: &Console, all: &[ProjectCaches]) -> Result<Exit> {
+    let caches: Vec<_> = all.iter().map(Caches::of).collect();
+    let mut table = Table::new(["PROJECT", "SIZE", "LAST USED"]);
+    for one in &caches {
+        table.row([one.name().to_owned(), byte_size(one.bytes), console.moment(one.used_ms)]);
+    }
+    let text = match caches.as_slice() {
+        [] => "Commands in the sandbox have changed no caches.\n".to_owned(),
+        _ => table.text(),
+    };
+    console.print(Answer::new(CacheList { caches }, text))
+}
+
+fn clear(console: &Console, all: &[ProjectCaches]) -> Result<Exit> {
+    let mut cleared = CachesCleared { removed: Vec::new(), in_use: Vec::new() };
+    let mut text = String::new();
+    for caches in all {
+        let one = Caches::of(caches);
+        match caches.clear()? {
+            true => {
+                text.push_str(&format!("removed {} of {}\n", byte_size(one.bytes), one.name()));
+                cleared.removed.push(one);
+            }
+            false => {
+                text.push_str(&format!(
+                    "kept {} of {}: a session uses it\n",
+                    byte_size(one.bytes),
+                    one.name()
+                ));
+                cleared.in_use.push(one);
+            }
+        }
+    }
+    if all.is_empty() {
+        text.push_str("there is nothing to remove\n");
+    }
+    console.print(Answer::new(cleared, text))
+}
