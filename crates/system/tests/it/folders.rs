@@ -73,6 +73,15 @@ async fn checkouts_reach_the_original() {
 }
 
 #[tokio::test]
+async fn a_command_that_changes_nothing_says_nothing() {
+    let Some((stage, _own)) = project().await else { return };
+    for _ in 0..2 {
+        let (output, status) = stage.run("echo hi; git status --porcelain -uno").await.unwrap();
+        assert!(status.success() && output == "hi\n", "{output}");
+    }
+}
+
+#[tokio::test]
 async fn a_folder_of_another_branch_appears() {
     let Some((stage, _own)) = project().await else { return };
     let clean = "test -z \"$(git status --porcelain -uno)\"";

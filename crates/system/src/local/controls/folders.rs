@@ -165,7 +165,9 @@ impl Folders {
         directory: &AbsPath,
         findings: &mut Findings,
     ) -> Vec<String> {
-        let Some(folder) = self.folders.get_mut(copy) else { return Vec::new() };
+        let Some(folder) = self.folders.get_mut(copy).filter(|folder| folder.is_copied) else {
+            return Vec::new();
+        };
         folder.carry(copy, directory, findings)
     }
 
