@@ -153,7 +153,7 @@ pub(crate) enum Command {
     /// Show the effective configuration, its files and its schema.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// List and remove what commands in the sandbox changed in your caches.
+    /// List and remove the caches of sandboxed commands.
     ///
     /// Commands see the caches of package managers in your home directory and change a copy, which
     /// each project has for itself. It is removed after 30 days without use.

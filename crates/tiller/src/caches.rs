@@ -10,6 +10,7 @@ use agent::byte_size;
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use system::{AbsPath, ProjectCaches, private_temp};
 
@@ -63,15 +64,14 @@ impl Caches {
 pub(crate) fn run(console: &Console, cwd: &AbsPath, command: CachesCommand) -> Result<Exit> {
     let all = private_temp().map(|temp| ProjectCaches::all(&temp)).unwrap_or_default();
     match command {
-        CachesCommand::List => list(console, &all),
+        CachesCommand::List { project: None } => list(console, &all),
+        CachesCommand::List { project: Some(project) } => {
+            list(console, &of_project(all, &real(cwd, &project)))
+        }
         CachesCommand::Clear { project: _, all: true } => clear(console, &all),
         CachesCommand::Clear { project, all: false } => {
-            let project = project.map_or_else(|| cwd.as_std().to_owned(), |path| cwd.as_std().join(path));
-            let project = project.canonicalize().unwrap_or(project);
-            let is_of = |caches: &ProjectCaches| {
-                caches.project.as_ref().is_some_and(|known| known.as_std() == project)
-            };
-            let (own, _) = all.into_iter().partition::<Vec<_>, _>(is_of);
+            let project = real(cwd, &project.unwrap_or_default());
+            let own = of_project(all, &project);
             if own.is_empty() {
                 let text = format!("commands in {} have changed no caches", project.display());
                 return Err(Failure::new(Kind::NotFound, text).next("tiller caches list").into());
@@ -79,6 +79,17 @@ pub(crate) fn run(console: &Console, cwd: &AbsPath, command: CachesCommand) -> R
             clear(console, &own)
         }
     }
+}
+
+/// Returns a directory that the user names, as sessions know it.
+fn real(cwd: &AbsPath, directory: &Path) -> PathBuf {
+    let path = cwd.as_std().join(directory);
+    path.canonicalize().unwrap_or(path)
+}
+
+fn of_project(mut all: Vec<ProjectCaches>, project: &Path) -> Vec<ProjectCaches> {
+    all.retain(|caches| caches.project.as_ref().is_some_and(|known| known.as_std() == project));
+    all
 }
 
 fn list(console: &Console, all: &[ProjectCaches]) -> Result<Exit> {

@@ -7,7 +7,11 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 pub(crate) enum CachesCommand {
     /// List them by project, with their sizes.
-    List,
+    List {
+        /// The project; without it, all of them.
+        #[arg(value_name = "DIRECTORY")]
+        project: Option<PathBuf>,
+    },
     /// Remove those of a project, or of all.
     ///
     /// The files of your home directory are not touched. Those of projects with a running session

@@ -34,7 +34,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         ],
     ),
     ("Extend", &["mcp", "integrations", "skills", "web", "lua", "trust"]),
-    ("Look", &["doctor", "permissions", "keys", "schema", "man", "help"]),
+    ("Look", &["doctor", "permissions", "caches", "keys", "schema", "man", "help"]),
 ];
 
 /// The topics of `tiller help` beside the commands.

@@ -115,6 +115,8 @@ const LINES: &[Line] = &[
     line("serve nodes", "serve nodes"),
     line("serve audit --since 2099-01-01T00:00:00Z", "serve audit"),
     varying("serve check --listen tcp:0.0.0.0:7443", "serve check"),
+    line("caches list /nowhere", "caches list"),
+    line("caches clear /nowhere", "caches clear"),
     line("token list", "token list"),
     varying("token create laptop --user ada", "token create"),
     line("token revoke tok_absent --stop", "token revoke"),
