@@ -10,9 +10,8 @@ use agent::byte_size;
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
-use system::{AbsPath, ProjectCaches, private_temp};
+use system::{AbsPath, ProjectCaches, System, private_temp};
 
 /// The answer of `tiller caches list`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -61,35 +60,31 @@ impl Caches {
 }
 
 /// Runs the command.
-pub(crate) fn run(console: &Console, cwd: &AbsPath, command: CachesCommand) -> Result<Exit> {
-    let all = private_temp().map(|temp| ProjectCaches::all(&temp)).unwrap_or_default();
-    match command {
-        CachesCommand::List { project: None } => list(console, &all),
-        CachesCommand::List { project: Some(project) } => {
-            list(console, &of_project(all, &real(cwd, &project)))
-        }
-        CachesCommand::Clear { project: _, all: true } => clear(console, &all),
-        CachesCommand::Clear { project, all: false } => {
-            let project = real(cwd, &project.unwrap_or_default());
-            let own = of_project(all, &project);
-            if own.is_empty() {
-                let text = format!("commands in {} have changed no caches", project.display());
-                return Err(Failure::new(Kind::NotFound, text).next("tiller caches list").into());
-            }
-            clear(console, &own)
+pub(crate) async fn run(
+    console: &Console,
+    system: &dyn System,
+    cwd: &AbsPath,
+    command: CachesCommand,
+) -> Result<Exit> {
+    let mut all = private_temp().map(|temp| ProjectCaches::all(&temp)).unwrap_or_default();
+    let project = match &command {
+        CachesCommand::List { project: None } | CachesCommand::Clear { all: true, .. } => None,
+        CachesCommand::List { project: Some(project) } => Some(project.clone()),
+        CachesCommand::Clear { project, all: false } => Some(project.clone().unwrap_or_default()),
+    };
+    if let Some(project) = project {
+        let named = AbsPath::from_os(&cwd.as_std().join(project))?;
+        let project = system.resolve(&named).await.unwrap_or(named);
+        all.retain(|caches| caches.project.as_ref() == Some(&project));
+        if all.is_empty() && matches!(command, CachesCommand::Clear { .. }) {
+            let text = format!("commands in {project} have changed no caches");
+            return Err(Failure::new(Kind::NotFound, text).next("tiller caches list").into());
         }
     }
-}
-
-/// Returns a directory that the user names, as sessions know it.
-fn real(cwd: &AbsPath, directory: &Path) -> PathBuf {
-    let path = cwd.as_std().join(directory);
-    path.canonicalize().unwrap_or(path)
-}
-
-fn of_project(mut all: Vec<ProjectCaches>, project: &Path) -> Vec<ProjectCaches> {
-    all.retain(|caches| caches.project.as_ref().is_some_and(|known| known.as_std() == project));
-    all
+    match command {
+        CachesCommand::List { .. } => list(console, &all),
+        CachesCommand::Clear { .. } => clear(console, &all),
+    }
 }
 
 fn list(console: &Console, all: &[ProjectCaches]) -> Result<Exit> {

@@ -202,7 +202,10 @@ async fn dispatch(cli: Cli, environment: &Environment, console: &Console) -> Res
         Some(Command::Providers(command)) => setting_up::providers(console, environment, command).await,
         Some(Command::Auth(command)) => setting_up::auth(console, environment, command).await,
         Some(Command::Secrets(command)) => setting_up::secrets(console, environment, command).await,
-        Some(Command::Caches(command)) => caches::run(console, &machine(environment)?.cwd, command),
+        Some(Command::Caches(command)) => {
+            let Machine { system, cwd, .. } = machine(environment)?;
+            caches::run(console, &*system, &cwd, command).await
+        }
         Some(Command::Token(command)) => {
             token::run(console, &machine(environment)?.addresses(environment), command).await
         }

@@ -13,14 +13,17 @@ const REJECT_ALWAYS: &str = "reject_always";
 /// The id is that of the option's kind, except for `allow_for_user`, whose kind is `allow_always`.
 /// The request says which lasting decisions are offered.
 pub(crate) fn options(request: &PermissionRequest) -> Vec<(&'static str, String)> {
-    let (grant, rule) = (&request.grant_label, request.user_rule.as_deref());
+    let (grant, rule) = (&request.grant_label, request.remedy.user_rule.as_ref().map(ToString::to_string));
     let lasting = !grant.is_empty();
     let all = [
         (ALLOW_ONCE, "Allow".to_owned(), true),
         (ALLOW_ALWAYS, format!("Always allow: {grant}"), lasting),
         (
             ALLOW_FOR_USER,
-            format!("Always allow in all sessions: add {} to your settings", rule.unwrap_or_default()),
+            format!(
+                "Always allow in all sessions: add {} to your settings",
+                rule.as_deref().unwrap_or_default()
+            ),
             rule.is_some(),
         ),
         (REJECT_ONCE, "Reject".to_owned(), true),

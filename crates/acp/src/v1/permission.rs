@@ -110,7 +110,6 @@ mod tests {
             content: vec![note, ToolContent::Diff(diff)],
             raw_input: json!({}),
             grant_label: String::new(),
-            user_rule: None,
             remedy: agent::Remedy::default(),
         };
         for request in [request.clone(), with_question_in_title(request)] {
@@ -138,7 +137,6 @@ mod tests {
             content: Vec::new(),
             raw_input: json!({"command": "ls"}),
             grant_label: "`ls …` in this session".to_owned(),
-            user_rule: None,
             remedy: agent::Remedy::default(),
         };
         let title_only = super::request(&"s".into(), with_question_in_title(request.clone()));

@@ -167,7 +167,6 @@ pub(crate) fn request(mut request: PermissionRequest) -> PermissionRequest {
     show(&mut request.brief);
     request.place.facts.iter_mut().for_each(show);
     show(&mut request.grant_label);
-    request.user_rule.iter_mut().for_each(show);
     for content in &mut request.content {
         if let ToolContent::Content(Content::Text(text)) = content {
             show(text);
@@ -306,7 +305,6 @@ mod tests {
             name: "bash".to_owned(),
             raw_input: json!({ "command": EVIL }),
             grant_label: String::new(),
-            user_rule: None,
             remedy: crate::Remedy::default(),
         });
         assert_eq!(question.raw_input["command"], crate::one_line(EVIL));

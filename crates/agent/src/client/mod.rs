@@ -121,9 +121,6 @@ pub struct PermissionRequest {
     /// The scope of "always" in words: `cargo test …` in the sandbox, in this session. Empty if no
     /// answer is remembered.
     pub grant_label: String,
-    /// The rule that allows the call and similar ones in all sessions of the user; `None` if that is
-    /// not offered.
-    pub user_rule: Option<String>,
     /// What would allow the call without a question.
     pub remedy: Remedy,
 }

@@ -322,7 +322,6 @@ mod tests {
                 content: Vec::new(),
                 raw_input: serde_json::Value::Null,
                 grant_label: String::new(),
-                user_rule: None,
                 remedy: crate::Remedy::default(),
             };
             assert_eq!(watchers.request_permission(request).await, expected);

@@ -284,7 +284,6 @@ impl Gate {
             content,
             raw_input: submitted.arguments.clone(),
             grant_label: if remembers { policy::label(&scope) } else { String::new() },
-            user_rule: None,
             remedy: ruling.remedy.clone(),
         };
         let asked =

@@ -36,7 +36,6 @@ pub(super) fn question(
         content: titles::command_block(line),
         raw_input: serde_json::json!({ "command": line }),
         grant_label: String::new(),
-        user_rule: None,
         remedy: Remedy::default(),
     }
 }

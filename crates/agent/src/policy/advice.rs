@@ -15,6 +15,9 @@ pub struct Remedy {
     pub paths: Vec<AbsPath>,
     /// The rules that allow the connection, if it is one of a command.
     pub hosts: Vec<NetworkRule>,
+    /// The rule that the user can add to the settings with the answer; `None` where that is not
+    /// offered.
+    pub user_rule: Option<NetworkRule>,
     /// The setting that decides about it, if no rule does.
     pub setting: Option<&'static str>,
     /// Whether it runs without approval in the permission mode Prometheus.
@@ -41,7 +44,7 @@ pub(crate) fn remedy(policy: &Policy<'_>, subject: &Subject<'_>) -> Remedy {
             && allows(policy, subject, policy.permission_mode, rules, paths)
     });
     let (rules, paths) = found.unwrap_or_default();
-    Remedy { rules, paths, hosts: Vec::new(), setting: None, in_prometheus }
+    Remedy { rules, paths, in_prometheus, ..Remedy::default() }
 }
 
 /// Returns whether the policy allows a call with another mode and with more settings.

@@ -3,7 +3,7 @@
 
 pub(crate) mod options;
 
-use crate::{Models, RuntimeOptions, SessionId, Severity};
+use crate::{Models, NetworkRule, RuntimeOptions, SessionId, Severity};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
 use system::AbsPath;
@@ -52,15 +52,15 @@ pub trait FollowedSettings: Send + Sync {
     }
 }
 
-/// The permission rules in a user's settings.
+/// The rules in a user's settings.
 #[async_trait]
 pub trait UserRules: Send + Sync {
-    /// Adds a rule that allows something. It applies from the next decision on.
+    /// Adds a rule that allows hosts. It applies from the next decision on.
     ///
     /// # Errors
     ///
     /// The message says why the settings cannot be changed, and where they are.
-    async fn allow(&self, rule: &str) -> Result<(), String>;
+    async fn allow(&self, rule: &NetworkRule) -> Result<(), String>;
 }
 
 /// News about the settings of a running session, for its user.

@@ -3,9 +3,10 @@
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, FollowedSettings, HostUse,
-    LanguageModel, NetworkOptions, NetworkUse, PermissionOptions, PermissionOutcome, PermissionRules, Push,
-    RefChange, RemoteRepository, Runtime, RuntimeOptions, SandboxOptions, SessionEvent, SessionHandle,
-    SessionId, Settings, SettingsNotice, Signing, Surface, ToolCallId, ToolStatus, UserRules,
+    LanguageModel, NetworkOptions, NetworkRule, NetworkUse, PermissionOptions, PermissionOutcome,
+    PermissionRules, Push, RefChange, RemoteRepository, Runtime, RuntimeOptions, SandboxOptions,
+    SessionEvent, SessionHandle, SessionId, Settings, SettingsNotice, Signing, Surface, ToolCallId,
+    ToolStatus, UserRules,
 };
 use async_trait::async_trait;
 use serde_json::json;
@@ -68,11 +69,12 @@ impl FollowedSettings for OwnSettings {
 
 #[async_trait]
 impl UserRules for OwnSettings {
-    async fn allow(&self, rule: &str) -> Result<(), String> {
+    async fn allow(&self, rule: &NetworkRule) -> Result<(), String> {
+        let rule = rule.to_string();
         if rule.contains("b.org") {
             return Err("the file is read-only".to_owned());
         }
-        self.added.lock().unwrap().push(rule.to_owned());
+        self.added.lock().unwrap().push(rule);
         Ok(())
     }
 }
@@ -349,7 +351,13 @@ async fn an_answer_for_all_sessions_adds_a_rule() {
     let stage = stage_with(&[line], answers, rules).await;
     assert!(stage.run().await.iter().all(|line| line.ends_with(" ok")));
     assert_eq!(*stage.added.lock().unwrap(), ["network(group:npm)"]);
-    let offered: Vec<_> = stage.client.requests().into_iter().map(|request| request.user_rule).collect();
+    let offered: Vec<_> = stage
+        .client
+        .requests()
+        .into_iter()
+        .map(|request| request.remedy.user_rule)
+        .map(|rule| rule.map(|rule| rule.to_string()))
+        .collect();
     let expected = ["network(group:npm)", "network(host:b.org)"].map(|rule| Some(rule.to_owned()));
     assert_eq!(offered[..2], expected);
     assert_eq!(offered[2], None, "a rule that allows does not override one that asks");

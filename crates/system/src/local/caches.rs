@@ -94,7 +94,7 @@ pub(super) fn note_use(directory: &AbsPath, project: Option<&AbsPath>) -> io::Re
 
 /// Creates a directory for the changes of a session below that of its project. Returns it, locked.
 pub(super) fn take(changes: &AbsPath, slot: usize) -> io::Result<Option<(AbsPath, FileLock)>> {
-    let own = changes.join(&slot.to_string());
+    let own = changes.join(slot.to_string());
     private_directory::create(&own)?;
     let lock = FileLock::try_take(&own.join(LOCK)).map_err(io::Error::other)?;
     Ok(lock.map(|lock| (own, lock)))

@@ -123,7 +123,7 @@ fn removed(text: &str, name: &str) -> Option<String> {
     Some(document.to_string())
 }
 
-/// Returns the file's text with one more text in a list, unless the list has it. The comments in the
+/// Returns the file's text with one more text in a list, unless the list has it. Comments in the
 /// list stay.
 ///
 /// # Errors

@@ -77,7 +77,7 @@ pub(crate) fn with<T>(
 
 /// Returns the error for a call that no user can approve.
 fn denial(request: &PermissionRequest) -> String {
-    let Remedy { rules, paths, hosts, setting, in_prometheus } = &request.remedy;
+    let Remedy { rules, paths, hosts, setting, in_prometheus, user_rule: _ } = &request.remedy;
     let words = hosts.iter().map(|host| format!("--allow-host {}", host.word()));
     let flags: Vec<_> = rules.iter().map(flag).chain(words).collect();
     let paths: Vec<_> = paths.iter().map(|path| format!("'{path}'")).collect();

@@ -6,7 +6,9 @@ use super::{
     models::SessionModels,
 };
 use crate::config::{EffectiveSetting, ProjectHistory};
-use agent::{FollowedSettings, Models, RuntimeOptions, SessionId, SettingsNotice, Severity, UserRules};
+use agent::{
+    FollowedSettings, Models, NetworkRule, RuntimeOptions, SessionId, SettingsNotice, Severity, UserRules,
+};
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use std::{
@@ -208,7 +210,7 @@ impl FollowedSettings for Follower {
 
 #[async_trait]
 impl UserRules for Follower {
-    async fn allow(&self, rule: &str) -> Result<(), String> {
-        self.settings.allow(rule).await.map_err(|error| self.settings.redacted(&error))
+    async fn allow(&self, rule: &NetworkRule) -> Result<(), String> {
+        self.settings.allow(&rule.to_string()).await.map_err(|error| self.settings.redacted(&error))
     }
 }

@@ -208,9 +208,9 @@ fn question_lines(asked: &Asked) -> Vec<String> {
                 true => String::new(),
                 false => format!(", always (covers {})", one_line(&request.grant_label)),
             };
-            let everywhere = match &request.user_rule {
+            let everywhere = match &request.remedy.user_rule {
                 None => String::new(),
-                Some(rule) => format!(", everywhere (adds {} to your settings)", one_line(rule)),
+                Some(rule) => format!(", everywhere (adds {rule} to your settings)"),
             };
             lines.push(format!("Answer: yes{always}{everywhere}, no, never, or because REASON"));
         }
@@ -240,7 +240,9 @@ fn answer(asked: &Asked, line: &str) -> Result<Answer, &'static str> {
             match line {
                 "yes" => outcome(PermissionOutcome::AllowOnce),
                 "always" if !request.grant_label.is_empty() => outcome(PermissionOutcome::AllowAlways),
-                "everywhere" if request.user_rule.is_some() => outcome(PermissionOutcome::AllowForUser),
+                "everywhere" if request.remedy.user_rule.is_some() => {
+                    outcome(PermissionOutcome::AllowForUser)
+                }
                 "no" => outcome(PermissionOutcome::RejectOnce),
                 "never" => outcome(PermissionOutcome::RejectAlways),
                 _ => match line.strip_prefix("because ").map(str::trim).filter(|reason| !reason.is_empty()) {

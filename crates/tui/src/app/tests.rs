@@ -207,7 +207,6 @@ fn permission() -> Asked {
         content: Vec::new(),
         raw_input: serde_json::json!({"command": "rm -rf build"}),
         grant_label: "`rm …` in this session".to_owned(),
-        user_rule: None,
         remedy: agent::Remedy::default(),
     })
 }

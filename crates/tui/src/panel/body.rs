@@ -10,7 +10,7 @@ use crate::look::Look;
 use crate::shown::{Shown, cell, field_row};
 use crate::text::row::Row;
 use crate::theme::Role;
-use agent::{Content, ToolContent, ToolKind, escaped, escaped_json, label, one_line};
+use agent::{Content, NetworkRule, ToolContent, ToolKind, escaped, escaped_json, label, one_line};
 use ratatui_core::text::Span;
 
 /// The rows of a call that a low screen shows.
@@ -290,7 +290,7 @@ fn short_answers(head: &Head<'_>) -> Vec<Row> {
 fn answers(permission: &Permission, head: &Head<'_>, hidden: bool) -> (Vec<Row>, Option<(usize, usize)>) {
     let key = |action, does: &str| (head.key(action), does.to_owned());
     let scope = &permission.request.grant_label;
-    let confirm = |word: &str, verb: &str, rule: Option<&String>| {
+    let confirm = |word: &str, verb: &str, rule: Option<&NetworkRule>| {
         let mut rows = head.labelled(
             word,
             &format!("{verb} without asking: {}", one_line(scope)),
@@ -299,7 +299,7 @@ fn answers(permission: &Permission, head: &Head<'_>, hidden: bool) -> (Vec<Row>,
         );
         let mut keys = vec![key(Action::PermissionConfirm, word)];
         keys.extend(rule.map(|rule| {
-            let does = format!("in all sessions: add {} to your settings", one_line(rule));
+            let does = format!("in all sessions: add {rule} to your settings");
             (head.key(Action::PermissionForUser), does)
         }));
         keys.extend([key(Action::PermissionNo, "no"), key(Action::PermissionLeave, "back")]);
@@ -307,7 +307,7 @@ fn answers(permission: &Permission, head: &Head<'_>, hidden: bool) -> (Vec<Row>,
         (rows, None)
     };
     match &permission.stage {
-        Stage::Always => confirm("always", "allows", permission.request.user_rule.as_ref()),
+        Stage::Always => confirm("always", "allows", permission.request.remedy.user_rule.as_ref()),
         Stage::Never => confirm("never", "rejects", None),
         Stage::Because(reason) => {
             let look = Look { width: head.inner(), ..head.look.clone() };

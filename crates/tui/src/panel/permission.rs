@@ -69,8 +69,9 @@ impl Permission {
         }
     }
 
-    /// Performs an action. Only [`Action::PermissionOnce`] approves, and [`Action::PermissionConfirm`]
-    /// and [`Action::PermissionForUser`] after [`Action::PermissionAlways`].
+    /// Performs an action. Only [`Action::PermissionOnce`] approves, and after
+    /// [`Action::PermissionAlways`] also [`Action::PermissionConfirm`] and
+    /// [`Action::PermissionForUser`].
     pub(super) fn act(&mut self, action: Action) -> Step {
         match (&self.stage, action) {
             (Stage::Choose, Action::PermissionOnce) => return answered(PermissionOutcome::AllowOnce),
@@ -78,7 +79,7 @@ impl Permission {
                 return answered(PermissionOutcome::RejectOnce);
             }
             (Stage::Always, Action::PermissionConfirm) => return answered(PermissionOutcome::AllowAlways),
-            (Stage::Always, Action::PermissionForUser) if self.request.user_rule.is_some() => {
+            (Stage::Always, Action::PermissionForUser) if self.request.remedy.user_rule.is_some() => {
                 return answered(PermissionOutcome::AllowForUser);
             }
             (Stage::Never, Action::PermissionConfirm) => return answered(PermissionOutcome::RejectAlways),

@@ -32,7 +32,6 @@ fn request(command: &str) -> PermissionRequest {
         content: Vec::new(),
         raw_input: json!({ "command": command }),
         grant_label: "`git push …` in this session".to_owned(),
-        user_rule: None,
         remedy: agent::Remedy::default(),
     }
 }
@@ -185,8 +184,8 @@ fn a_letter_answers_a_request_that_has_the_focus() {
 
 #[test]
 fn all_sessions_are_offered_after_always_with_the_rule() {
-    let user_rule = Some("network(group:npm)".to_owned());
-    let request = PermissionRequest { user_rule, ..request("npm install") };
+    let remedy = agent::Remedy { user_rule: "network(group:npm)".parse().ok(), ..agent::Remedy::default() };
+    let request = PermissionRequest { remedy, ..request("npm install") };
     let offered = || Asked::Permission(request.clone());
     let mut user = User::new();
     user.asked(1, offered()).wait(400).press("u");

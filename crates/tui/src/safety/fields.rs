@@ -68,7 +68,6 @@ pub(super) fn permissions(text: &str) -> Vec<Asked> {
             content,
             raw_input: json!({ "command": text, text: [text] }),
             grant_label: text.to_owned(),
-            user_rule: Some(text.to_owned()),
             remedy: agent::Remedy::default(),
         })
     };

@@ -203,7 +203,6 @@ fn permission(title: &str, kind: ToolKind, content: Vec<ToolContent>, input: ser
         content,
         raw_input: input,
         grant_label: "`git push …` in this session".to_owned(),
-        user_rule: None,
         remedy: agent::Remedy::default(),
     })
 }

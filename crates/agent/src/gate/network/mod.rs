@@ -288,13 +288,13 @@ impl Judge {
             NetworkDecision::Ask { scope, by_rule } => (scope, by_rule),
         };
         let rules = self.settings.user_rules().filter(|_| !by_rule);
-        let rule = scope.rule().to_string();
-        let (call, answer, outcome) = self
-            .answer(gone, |running| PermissionRequest {
-                user_rule: rules.map(|_| rule.clone()),
-                ..request(running, destination, &scope)
-            })
-            .await?;
+        let rule = scope.rule();
+        let question = |running: &Running| {
+            let mut question = request(running, destination, &scope);
+            question.remedy.user_rule = rules.map(|_| rule.clone());
+            question
+        };
+        let (call, answer, outcome) = self.answer(gone, question).await?;
         match (outcome, rules) {
             (PermissionOutcome::AllowForUser, Some(rules)) => {
                 self.grants.network().insert(scope.clone(), true);
