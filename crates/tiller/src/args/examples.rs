@@ -145,6 +145,8 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("tiller secrets unset", &["tiller secrets unset provider.openai.api_key"]),
     ("tiller secrets status", &["tiller secrets status"]),
+    ("tiller caches list", &["tiller caches list", "tiller caches list . --json"]),
+    ("tiller caches clear", &["tiller caches clear", "tiller caches clear --all"]),
     (
         "tiller token create",
         &[
