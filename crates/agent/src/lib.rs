@@ -118,7 +118,7 @@ pub use policy::{
     address_kind, check_tool_name, check_tool_pattern, refused_address, tool_names,
 };
 pub use principal::{Owner, Principal, Scope, Scopes, UnknownScope};
-pub use programs::ProjectPrograms;
+pub use programs::{Attached, ProjectPrograms};
 pub use prompt::{ShownProject, UserInstructions, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};

@@ -2,26 +2,45 @@
 //! servers. They run in the sandbox of the session's commands, because what is in the project
 //! decides what they do.
 
+use std::any::Any;
+use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 use system::{AbsPath, Confined, Network, Sandbox, SandboxLevel, System};
 
+/// The network of the servers that a session's project brings along.
+pub(crate) trait ServerNetworks: Debug + Send + Sync {
+    /// Lets a server, which is started by a command line, use the network. Returns the directory
+    /// for its temporary files, by which its connections are told from those of others, and a value
+    /// that ends this when it is dropped.
+    fn open(&self, server: &str, line: &str) -> (AbsPath, Attached);
+
+    /// Returns the time for which a connection of a server may wait for the user.
+    fn ask_wait(&self) -> Duration;
+}
+
+/// A part in a session that ends when this is dropped.
+pub type Attached = Box<dyn Any + Send + Sync>;
+
 /// The place in which a session's own programs run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ProjectPrograms {
     /// The session's directory.
     cwd: AbsPath,
     sandbox: Sandbox,
+    /// The network of servers, if the session decides about it.
+    servers: Option<Arc<dyn ServerNetworks>>,
 }
 
 impl ProjectPrograms {
     /// Returns a place in a directory, with this sandbox.
     pub(crate) fn new(cwd: AbsPath, sandbox: Sandbox) -> Self {
-        Self { cwd, sandbox }
+        Self { cwd, sandbox, servers: None }
     }
 
     /// Returns a place without a sandbox.
     pub fn unconfined(cwd: AbsPath) -> Self {
-        Self { cwd, sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() } }
+        Self::new(cwd, Sandbox { level: SandboxLevel::Off, ..Sandbox::default() })
     }
 
     /// Returns the directory in which they start.
@@ -41,10 +60,34 @@ impl ProjectPrograms {
         self
     }
 
-    /// Returns this place with the network of this machine.
-    pub fn with_network(mut self) -> Self {
-        self.sandbox.network = Network::Open;
+    /// Returns this place with a network for each server of the project.
+    pub(crate) fn with_servers(mut self, servers: Option<Arc<dyn ServerNetworks>>) -> Self {
+        self.servers = servers;
         self
+    }
+
+    /// Returns the place of a server of the project, which is started by a command line, and a value
+    /// that is kept while it runs. The server reaches what commands reach, and the user is asked
+    /// about other hosts. Where no session decides, it has the network of this machine.
+    pub fn of_server(&self, server: &str, line: &str) -> (Self, Option<Attached>) {
+        let mut place = self.clone();
+        let attached = match &self.servers {
+            Some(servers) => {
+                let (temp, attached) = servers.open(server, line);
+                place.sandbox.view.temp = Some(temp);
+                Some(attached)
+            }
+            None => {
+                place.sandbox.network = Network::Open;
+                None
+            }
+        };
+        (place, attached)
+    }
+
+    /// Returns the time for which a server of the project may wait for the user when it starts.
+    pub fn ask_wait(&self) -> Duration {
+        self.servers.as_ref().map_or(Duration::ZERO, |servers| servers.ask_wait())
     }
 
     /// Returns whether a system confines what is started in this place.

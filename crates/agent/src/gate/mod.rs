@@ -25,7 +25,7 @@ use crate::{
     tool::titles,
 };
 use lookup::{confinement, places, resolved, uses_temp};
-use network::{Place, SessionNetwork, StateNow};
+use network::{ConnectionsOf, Place, SessionNetwork, SessionServers};
 use roots::Roots;
 use std::sync::Arc;
 use system::{
@@ -90,14 +90,14 @@ impl Gate {
         Self { readable, ..self }
     }
 
-    /// Decides about the connections of the session's commands, in the state that `state` returns.
-    pub(crate) fn with_network(mut self, state: StateNow) -> Self {
-        if let (Some(server), Some(own)) = (&self.settings.seen().command_network, self.own_files.clone()) {
-            let (log, grants) = (self.log.clone(), Arc::clone(&self.grants));
-            let (settings, place) = (Arc::clone(&self.settings), self.place());
-            self.network =
-                Some(SessionNetwork::new(server.as_ref(), own, place, log, grants, settings, state));
-        }
+    /// Decides about the connections of the session's commands, and records those of the servers of
+    /// its project.
+    pub(crate) fn with_network(
+        mut self,
+        connections: Option<&ConnectionsOf>,
+        servers: Option<Arc<SessionServers>>,
+    ) -> Self {
+        self.network = connections.map(|connections| SessionNetwork::new(connections, self.place(), servers));
         self
     }
 

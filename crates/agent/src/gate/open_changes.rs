@@ -152,7 +152,15 @@ impl Gate {
                 },
                 ..Remedy::default()
             },
-            ..running::question(submitted.id, submitted.tool, command, format!("Change {shown}"), &what, None)
+            ..running::question(
+                submitted.id.clone(),
+                submitted.tool,
+                &format!("`{}`", crate::one_line(command)),
+                command,
+                format!("Change {shown}"),
+                &what,
+                None,
+            )
         }
     }
 

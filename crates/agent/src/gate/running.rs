@@ -16,21 +16,21 @@ pub(super) const GONE: &str = "the command has closed the connection";
 /// The reason of a refusal where no user answers questions.
 pub(super) const NO_USER: &str = "no user can be asked";
 
-/// Returns the question whether a command may do something, for its call. `what` follows `Let it`.
+/// Returns the question whether a program may do something, for a call. `what` follows `Let it`.
 pub(super) fn question(
-    call: &ToolCallId,
+    call: ToolCallId,
     tool: &str,
+    program: &str,
     line: &str,
     title: String,
     what: &str,
     place: Option<String>,
 ) -> PermissionRequest {
-    let shown = crate::one_line(line);
     PermissionRequest {
-        id: call.clone(),
+        id: call,
         name: tool.to_owned(),
         description: Description { title, kind: ToolKind::Execute, locations: Vec::new() },
-        question: format!("Let `{shown}` {what}"),
+        question: format!("Let {program} {what}"),
         brief: format!("Let it {what}"),
         place: CallPlace { directory: None, facts: place.into_iter().collect() },
         content: titles::command_block(line),

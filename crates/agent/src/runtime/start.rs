@@ -10,7 +10,11 @@ use crate::{
     ClientServer, FileTracker, Place, SessionResources, SessionScope, SessionState, Shells, SubagentAccess,
     Surface,
     client::watchers::Watchers,
-    gate::{Gate, project_programs},
+    gate::{
+        Gate, network,
+        network::{ConnectionsOf, SessionServers},
+        project_programs,
+    },
     history::memory::Memory,
     log::{SessionLog, leased::LeasedLog},
     policy,
@@ -68,16 +72,6 @@ impl Runtime {
         );
         tools.extend(surface.client.tools());
         let readable = child.as_ref().map(|child| child.family.readable.clone()).unwrap_or_default();
-        let sources = match &child {
-            Some(child) => child.family.sources.clone(),
-            None => {
-                let (id, cwd, readable) = (id.clone(), cwd.clone(), readable.clone());
-                let folders = &state.additional_directories;
-                let programs = project_programs(&settings.seen(), &id, &cwd, folders);
-                self.tool_providers.open(&SessionScope { id, cwd, programs, servers, readable })
-            }
-        };
-        let own_sources = child.is_none().then(|| sources.clone());
         let watchers = Arc::new(Watchers::new(surface.clone()));
         // A log with events is read before the first turn.
         let memory = if last == 0 { Memory::empty() } else { Arc::default() };
@@ -87,6 +81,26 @@ impl Runtime {
         let grants = child.as_ref().map_or_else(Arc::default, |child| child.family.grants.clone());
         let above = child.as_ref().and_then(|child| child.bound.clone());
         let bound = Arc::new(StateBound::new(state.subscribe(), above));
+        let connections = ConnectionsOf::session(&id, log.clone(), grants.clone(), settings.clone(), {
+            let bound = Arc::clone(&bound);
+            Arc::new(move || bound.state())
+        });
+        // A subagent uses the servers of its root session.
+        let servers_network = connections.clone().filter(|_| child.is_none()).map(|connections| {
+            let roots = std::iter::once(&cwd).chain(&folders).cloned().collect();
+            SessionServers::new(connections, network::Place { system: surface.system.clone(), roots })
+        });
+        let sources = match &child {
+            Some(child) => child.family.sources.clone(),
+            None => {
+                let (id, cwd, readable) = (id.clone(), cwd.clone(), readable.clone());
+                let folders = folders.clone();
+                let programs = project_programs(&settings.seen(), &id, &cwd, &folders)
+                    .with_servers(servers_network.clone().map(|servers| servers as _));
+                self.tool_providers.open(&SessionScope { id, cwd, programs, servers, readable })
+            }
+        };
+        let own_sources = child.is_none().then(|| sources.clone());
         let family = Family {
             sources: sources.clone(),
             readable: readable.clone(),
@@ -121,10 +135,7 @@ impl Runtime {
         .elsewhere(elsewhere);
         let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders)
             .with_readable(readable)
-            .with_network({
-                let bound = Arc::clone(&bound);
-                Arc::new(move || bound.state())
-            });
+            .with_network(connections.as_ref(), servers_network);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
         let models_of = SessionModels::new(models.clone());
         let resources = SessionResources {

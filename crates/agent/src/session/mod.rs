@@ -79,12 +79,12 @@ impl Session {
         &self.id
     }
 
-    /// Returns the session's directory.
     /// Returns the place in which the session's own programs run.
     pub(crate) fn programs(&self) -> ProjectPrograms {
         project_programs(&self.settings(), &self.id, &self.cwd, self.gate.additional_directories())
     }
 
+    /// Returns the session's directory.
     pub(crate) fn cwd(&self) -> &AbsPath {
         &self.cwd
     }

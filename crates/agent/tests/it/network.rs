@@ -3,10 +3,10 @@
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     CommandNetwork, ConnectionJudge, Content, CreateSession, Destination, FollowedSettings, HostUse,
-    LanguageModel, NetworkOptions, NetworkRule, NetworkUse, PermissionOptions, PermissionOutcome,
-    PermissionRules, Push, RefChange, RemoteRepository, Runtime, RuntimeOptions, SandboxOptions,
-    SessionEvent, SessionHandle, SessionId, Settings, SettingsNotice, Signing, Surface, ToolCallId,
-    ToolStatus, UserRules,
+    LanguageModel, NetworkOptions, NetworkRule, NetworkUse, Offer, PermissionOptions, PermissionOutcome,
+    PermissionRules, ProjectPrograms, Push, RefChange, RemoteRepository, Runtime, RuntimeOptions,
+    SandboxOptions, SessionEvent, SessionHandle, SessionId, SessionScope, Settings, SettingsNotice, Signing,
+    Surface, ToolCallId, ToolProvider, ToolSource, ToolStatus, UserRules,
 };
 use async_trait::async_trait;
 use serde_json::json;
@@ -79,7 +79,26 @@ impl UserRules for OwnSettings {
     }
 }
 
+/// A provider without tools that keeps the place of the last session's programs.
+#[derive(Clone, Default)]
+struct KeptPrograms(Arc<Mutex<Option<ProjectPrograms>>>);
+
+impl ToolProvider for KeptPrograms {
+    fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
+        *self.0.lock().unwrap() = Some(session.programs.clone());
+        Arc::new(self.clone())
+    }
+}
+
+#[async_trait]
+impl ToolSource for KeptPrograms {
+    async fn offer(&self) -> Offer {
+        Offer::default()
+    }
+}
+
 struct Stage {
+    programs: KeptPrograms,
     /// The rules that were added to the user's settings.
     added: Arc<Mutex<Vec<String>>>,
     session: SessionHandle,
@@ -178,12 +197,14 @@ async fn stage_with(
     let settings = OwnSettings { options: Arc::new(options), ..OwnSettings::default() };
     let added = Arc::clone(&settings.added);
     let store = Arc::new(MemoryStore::default());
-    let runtime = Runtime::with_settings(store, models, Arc::new(settings), agent::ToolProviders::default());
+    let programs = KeptPrograms::default();
+    let providers = std::iter::once(Arc::new(programs.clone()) as Arc<dyn ToolProvider>).collect();
+    let runtime = Runtime::with_settings(store, models, Arc::new(settings), providers);
     let surface = Surface { client: client.clone(), system: Arc::new(system) };
     let cwd = AbsPath::new("/w").unwrap();
     let new = CreateSession { cwd, additional_directories: Vec::new(), servers: Vec::new() };
     let session = runtime.create(new, |_| surface).await.unwrap();
-    Stage { added, session, client, network, tried }
+    Stage { programs, added, session, client, network, tried }
 }
 
 /// Returns the push of a branch that is new, or of one that loses commits if the word begins with
@@ -339,6 +360,47 @@ async fn always_covers_the_session() {
     assert_eq!(connect(judge.as_ref(), "a.org").await, "a.org ok");
     let idle = connect(judge.as_ref(), "c.org").await;
     assert_eq!(idle, "c.org the user is asked only while a command's call runs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_of_the_project_is_asked_about() {
+    let answers = vec![Some(PermissionOutcome::AllowOnce), Some(PermissionOutcome::RejectOnce)];
+    let stage = stage(&["connect"], answers).await;
+    let programs = stage.programs.0.lock().unwrap().clone().unwrap();
+    let (_place, _attached) = programs.of_server("words", "npx words");
+    let judge = stage.network.0.lock().unwrap().clone().unwrap();
+    for (host, said) in [
+        ("registry.npmjs.org", "ok"),
+        ("registry.yarnpkg.com", "ok"),
+        ("b.org", "the user said no"),
+        ("b.org", "the user said no"),
+    ] {
+        assert_eq!(connect(judge.as_ref(), host).await, format!("{host} {said}"));
+    }
+    assert_eq!(
+        stage.questions(),
+        [
+            "Let the project's server `words` connect to registry.npmjs.org (group npm)? It can send there what it can read.",
+            "Let the project's server `words` connect to b.org:443? It can send there what it can read.",
+        ]
+    );
+    let states = |events: Vec<SessionEvent>| {
+        let state = |event| match event {
+            SessionEvent::ToolCall(update) if update.name == "server" => update.status,
+            _ => None,
+        };
+        events.into_iter().filter_map(state).collect::<Vec<_>>()
+    };
+    use ToolStatus::{Completed, Failed, Pending};
+    assert_eq!(states(stage.client.events()), [Pending, Pending, Completed, Pending, Pending, Failed]);
+    // What it used is recorded with the next call.
+    stage.run().await;
+    let used = stage.client.events().into_iter().find_map(|event| match event {
+        SessionEvent::NetworkUsed(used) => Some(used),
+        _ => None,
+    });
+    let used = used.unwrap();
+    assert_eq!((used.call.as_str(), used.hosts.len()), ("server_words", 3));
 }
 
 #[tokio::test(start_paused = true)]

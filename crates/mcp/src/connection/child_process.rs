@@ -1,32 +1,39 @@
 //! The child process of a server over standard streams.
 
 use crate::{limits::ERROR_CHARS, locked::locked, stdio::Fault};
+use agent::Attached;
 use std::{sync::Arc, time::Duration};
 use system::{Output, Process};
 
 /// The server's child process, whose standard error is read when the connection ends.
 #[derive(Clone, Default)]
-pub(super) struct ChildProcess(Arc<tokio::sync::Mutex<Option<Box<dyn Process>>>>);
+pub(super) struct ChildProcess(Arc<tokio::sync::Mutex<Option<Running>>>);
+
+struct Running {
+    process: Box<dyn Process>,
+    /// Its part in the session's network.
+    _network: Option<Attached>,
+}
 
 impl ChildProcess {
-    /// Takes over the process.
-    pub(super) async fn set(&self, process: Box<dyn Process>) {
-        self.0.lock().await.replace(process);
+    /// Takes over the process, with its part in the session's network.
+    pub(super) async fn set(&self, process: Box<dyn Process>, network: Option<Attached>) {
+        self.0.lock().await.replace(Running { process, _network: network });
     }
 
     /// Ends the process: it is signalled, then killed.
     pub(super) async fn kill(&self) {
-        if let Some(mut process) = self.0.lock().await.take() {
-            process.kill().await;
+        if let Some(mut running) = self.0.lock().await.take() {
+            running.process.kill().await;
         }
     }
 
     /// Returns why the connection ended: the fault on the wire or else `text`, followed by the end
     /// of the program's standard error.
     pub(super) async fn why(&self, fault: &Fault, text: String) -> String {
-        let mut process = self.0.lock().await;
+        let mut running = self.0.lock().await;
         let known = locked(fault).clone();
-        let Some(process) = process.as_mut() else { return known.unwrap_or(text) };
+        let Some(Running { process, .. }) = running.as_mut() else { return known.unwrap_or(text) };
         let mut stderr = String::new();
         let mut exited = false;
         let gathering = async {

@@ -17,7 +17,7 @@ use crate::{
     server_requests::{RunningCalls, ServerRequests},
     stdio::{Fault, StdioTransport},
 };
-use agent::{ProjectPrograms, Redactor};
+use agent::{Attached, ProjectPrograms, Redactor};
 use rmcp::{
     RoleClient, ServiceExt as _,
     model::{
@@ -27,6 +27,7 @@ use rmcp::{
     service::RunningService,
 };
 use std::sync::Arc;
+use std::time::Duration;
 use system::{AbsPath, Confinement, PipedCommand, System};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -80,7 +81,10 @@ impl Client {
                 // The last value of a name wins, so a description cannot override these variables.
                 let env = env.into_iter().chain(options.variables.clone()).collect();
                 let inherit = INHERITED.map(str::to_owned).to_vec();
-                let (place, system) = place(server, options, programs).await?;
+                let line =
+                    std::iter::once(&command).chain(&args).map(String::as_str).collect::<Vec<_>>().join(" ");
+                let (place, system, network) = place(server, &line, options, programs).await?;
+                let deadline = deadline + network.as_ref().map_or(Duration::ZERO, |_| programs.ask_wait());
                 let command = PipedCommand {
                     program: command,
                     args,
@@ -93,7 +97,7 @@ impl Client {
                 };
                 let piped = system.spawn_piped(command).await;
                 let piped = piped.map_err(|error| ConnectError::Permanent(error.to_string()))?;
-                child.set(piped.process).await;
+                child.set(piped.process, network).await;
                 let lines = StdioTransport::new(piped.input, piped.output, Arc::clone(&fault));
                 tokio::time::timeout(deadline, handler.serve(lines)).await
             }
@@ -200,22 +204,23 @@ impl Client {
 
 /// Returns the directory in which a server's program starts, and the system that starts it.
 ///
-/// A project's server runs in the project and in its sandbox, with the network: it was trusted to
-/// run, and gets no more of this machine than commands do. Another one runs in a directory of its
-/// own, where nothing of the project decides what it is.
+/// A project's server runs in the project and in its sandbox: it was trusted to run, and gets no
+/// more of this machine than commands do. The returned value is kept while it runs. Another one runs
+/// in a directory of its own, where nothing of the project decides what it is.
 async fn place(
     server: &ServerConfig,
+    line: &str,
     options: &McpOptions,
     programs: &ProjectPrograms,
-) -> Result<(AbsPath, Arc<dyn System>), ConnectError> {
+) -> Result<(AbsPath, Arc<dyn System>, Option<Attached>), ConnectError> {
     if server.in_project || matches!(server.origin, Origin::Project(_)) {
-        let system = programs.clone().with_network().on(Arc::clone(&options.system)).await;
-        return Ok((programs.cwd().clone(), system));
+        let (place, network) = programs.of_server(&server.name, line);
+        return Ok((programs.cwd().clone(), place.on(Arc::clone(&options.system)).await, network));
     }
     let own = options.directory.join(&server.name);
     let made = options.system.create_own_directory(&own).await;
     made.map_err(|error| ConnectError::Permanent(format!("its directory cannot be made: {error}")))?;
-    Ok((own, Arc::clone(&options.system)))
+    Ok((own, Arc::clone(&options.system), None))
 }
 
 fn capabilities(offered: &[Offered]) -> ClientCapabilities {

@@ -2,12 +2,16 @@
 //! waits, and keeps what was used for the result of the command.
 
 mod push;
+mod servers;
+
+pub(crate) use servers::SessionServers;
 
 use super::running::{self, GONE};
 use crate::{
     CommandNetwork, ConnectionJudge, Description, Destination, Expectation, HostUse, NetworkOptions,
     NetworkUse, PermissionMode, PermissionOutcome, PermissionRequest, Push, Remedy, RemoteRepository,
-    SessionEvent, SessionState, Severity, SignCommits, Signing, ToolCallId, ToolOutput, Traffic,
+    SessionEvent, SessionId, SessionState, Severity, SignCommits, Signing, ToolCallId, ToolCallUpdate,
+    ToolKind, ToolOutput, ToolResult, ToolStatus, Traffic,
     event::network::byte_size,
     limits::{NETWORK_HOSTS, NETWORK_HOSTS_TOLD, NETWORK_QUESTIONS},
     log::SessionLog,
@@ -15,11 +19,11 @@ use crate::{
         Grants, OwnFiles,
         network::{Group, GroupTraffic, NetworkDecision, NetworkPolicy, NetworkScope, decide},
     },
+    programs::Attached,
     settings::LiveSettings,
 };
 use async_trait::async_trait;
 use std::{
-    any::Any,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
@@ -31,43 +35,84 @@ use tokio_util::sync::CancellationToken;
 pub(crate) type StateNow = Arc<dyn Fn() -> SessionState + Send + Sync>;
 
 /// Where the session's commands run.
-pub(super) struct Place {
-    pub(super) system: Arc<dyn System>,
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) system: Arc<dyn System>,
     /// The session's directories.
-    pub(super) roots: Vec<AbsPath>,
+    pub(crate) roots: Vec<AbsPath>,
+}
+
+/// The connections of a session's programs, and what decides about them.
+#[derive(Clone)]
+pub(crate) struct ConnectionsOf {
+    server: Arc<dyn CommandNetwork>,
+    own_files: OwnFiles,
+    log: SessionLog,
+    grants: Arc<Grants>,
+    settings: Arc<LiveSettings>,
+    state: StateNow,
+    /// Held while the user is asked: one question at a time.
+    asking: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl ConnectionsOf {
+    /// Returns the connections of a session, decided about in the state that `state` returns;
+    /// `None` if the network of commands is not served.
+    pub(crate) fn session(
+        session: &SessionId,
+        log: SessionLog,
+        grants: Arc<Grants>,
+        settings: Arc<LiveSettings>,
+        state: StateNow,
+    ) -> Option<Self> {
+        let now = settings.seen();
+        let (server, own_files) = (now.command_network.clone()?, now.sandbox.own_files_of(session)?);
+        Some(Self { server, own_files, log, grants, settings, state, asking: Arc::default() })
+    }
+
+    /// Decides about the connections of the programs with these directories, until the second value
+    /// is dropped. They are those of `running`, or of the commands that run.
+    fn judge(&self, own_files: OwnFiles, place: Place, running: Option<Running>) -> (Arc<Judge>, Attached) {
+        let temp = own_files.temp.clone();
+        let judge = Arc::new(Judge {
+            log: self.log.clone(),
+            grants: Arc::clone(&self.grants),
+            settings: Arc::clone(&self.settings),
+            state: Arc::clone(&self.state),
+            own_files,
+            place: Mutex::new(place),
+            asking: Arc::clone(&self.asking),
+            now: Mutex::new(Now { running, ..Now::default() }),
+        });
+        let attached = self.server.attach(&temp, Arc::new(Connections(Arc::clone(&judge))));
+        (judge, attached)
+    }
 }
 
 /// The network of a session's commands.
 pub(crate) struct SessionNetwork {
     judge: Arc<Judge>,
     /// Ends the judge's part when the session ends.
-    _attached: Box<dyn Any + Send + Sync>,
+    _attached: Attached,
+    /// The servers of the project, for the root session.
+    servers: Option<Arc<SessionServers>>,
 }
 
 impl SessionNetwork {
-    /// Creates the network of the session with these directories for the files of its commands.
+    /// Creates the network of the commands that run in a place.
     pub(super) fn new(
-        server: &dyn CommandNetwork,
-        own_files: OwnFiles,
+        connections: &ConnectionsOf,
         place: Place,
-        log: SessionLog,
-        grants: Arc<Grants>,
-        settings: Arc<LiveSettings>,
-        state: StateNow,
+        servers: Option<Arc<SessionServers>>,
     ) -> Self {
-        let temp = own_files.temp.clone();
-        let judge = Arc::new(Judge {
-            log,
-            grants,
-            settings,
-            state,
-            own_files,
-            place: Mutex::new(place),
-            asking: tokio::sync::Mutex::default(),
-            now: Mutex::default(),
-        });
-        let attached = server.attach(&temp, Arc::new(Connections(Arc::clone(&judge))));
-        Self { judge, _attached: attached }
+        let (judge, attached) = connections.judge(connections.own_files.clone(), place, None);
+        Self { judge, _attached: attached, servers }
+    }
+
+    /// Returns the events with what the servers of the project have used of the network since the
+    /// last time.
+    pub(crate) fn used_by_servers(&self) -> Vec<SessionEvent> {
+        self.servers.as_ref().map(|servers| servers.used()).unwrap_or_default()
     }
 
     /// Notes that the session's commands run elsewhere from now on.
@@ -84,15 +129,8 @@ impl SessionNetwork {
         line: &str,
         cancel: &CancellationToken,
     ) -> RunningCommand {
-        let running = Running {
-            call: call.clone(),
-            tool: tool.to_owned(),
-            line: line.to_owned(),
-            cancel: cancel.clone(),
-            questions: 0,
-            repositories: HashSet::new(),
-            answers: HashMap::new(),
-        };
+        let subject = Subject::Command { call: call.clone(), tool: tool.to_owned() };
+        let running = Running { cancel: cancel.clone(), ..Running::new(subject, line) };
         self.judge.lock().running = Some(running);
         RunningCommand(Arc::clone(&self.judge))
     }
@@ -135,8 +173,7 @@ struct Judge {
     state: StateNow,
     own_files: OwnFiles,
     place: Mutex<Place>,
-    /// Held while the user is asked: one question at a time.
-    asking: tokio::sync::Mutex<()>,
+    asking: Arc<tokio::sync::Mutex<()>>,
     now: Mutex<Now>,
 }
 
@@ -183,10 +220,21 @@ enum Kept {
     Repository(String),
 }
 
-/// The command that runs.
+/// The name of the calls by which the user is asked about a server.
+const SERVER_CALL: &str = "server";
+
+/// The program that connects.
+#[derive(Debug, Clone)]
+enum Subject {
+    /// A command, by its call.
+    Command { call: ToolCallId, tool: String },
+    /// A server of the project, by its name. A question about it is a call of its own.
+    Server(String),
+}
+
+/// A program that runs, and the answers about it.
 struct Running {
-    call: ToolCallId,
-    tool: String,
+    subject: Subject,
     line: String,
     cancel: CancellationToken,
     questions: usize,
@@ -194,6 +242,35 @@ struct Running {
     repositories: HashSet<String>,
     /// The answers for this command; an error is the reason of a refusal.
     answers: HashMap<NetworkScope, Result<(), String>>,
+}
+
+impl Running {
+    fn new(subject: Subject, line: &str) -> Self {
+        Self {
+            subject,
+            line: line.to_owned(),
+            cancel: CancellationToken::new(),
+            questions: 0,
+            repositories: HashSet::new(),
+            answers: HashMap::new(),
+        }
+    }
+
+    /// Returns the program in words.
+    fn name(&self) -> String {
+        match &self.subject {
+            Subject::Command { .. } => format!("`{}`", crate::one_line(&self.line)),
+            Subject::Server(name) => format!("the project's server `{}`", crate::one_line(name)),
+        }
+    }
+
+    /// Returns whether it is the program that a question was about.
+    fn is_of(&self, call: &ToolCallId) -> bool {
+        match &self.subject {
+            Subject::Command { call: own, .. } => own == call,
+            Subject::Server(_) => true,
+        }
+    }
 }
 
 /// What was used of one destination since the last result.
@@ -317,7 +394,7 @@ impl Judge {
             _ => {}
         }
         let mut now = self.lock();
-        let running = now.running.as_mut().filter(|running| running.call == call && !gone.is_cancelled());
+        let running = now.running.as_mut().filter(|running| running.is_of(&call) && !gone.is_cancelled());
         if let Some(running) = running {
             running.answers.insert(scope, answer.clone());
         }
@@ -358,21 +435,44 @@ impl Judge {
         gone: &CancellationToken,
         question: impl FnOnce(&Running) -> PermissionRequest,
     ) -> Result<(ToolCallId, Result<(), String>, PermissionOutcome), String> {
-        let (request, cancel) = {
+        let (request, cancel, is_own_call) = {
             let mut now = self.lock();
             let running = now.running.as_mut().ok_or("the user is asked only while a command's call runs")?;
             if running.questions == NETWORK_QUESTIONS {
                 return Err(format!("{NETWORK_QUESTIONS} questions were asked for this command"));
             }
             running.questions += 1;
-            (question(running), running.cancel.clone())
+            let is_own_call = matches!(running.subject, Subject::Server(_));
+            (question(running), running.cancel.clone(), is_own_call)
         };
+        let unrecorded = |error| format!("the question could not be recorded: {error}");
+        if is_own_call {
+            let begun = own_call(&request, ToolStatus::Pending, None);
+            self.log.record(vec![begun]).await.map_err(unrecorded)?;
+        }
         let wait = self.settings.seen().sandbox.network.ask_wait;
-        let (answer, outcome) = running::ask(&self.log, &request, wait, &cancel, gone)
-            .await
-            .map_err(|error| format!("the question could not be recorded: {error}"))?;
+        let asked = running::ask(&self.log, &request, wait, &cancel, gone).await;
+        let (answer, outcome) = asked.map_err(unrecorded)?;
+        if is_own_call {
+            let (status, result) = match &answer {
+                Ok(()) => (ToolStatus::Completed, ToolResult::ok("allowed")),
+                Err(why) => (ToolStatus::Failed, ToolResult::error(why)),
+            };
+            let ended = own_call(&request, status, Some(result));
+            self.log.record(vec![ended]).await.map_err(unrecorded)?;
+        }
         Ok((request.id, answer, outcome))
     }
+}
+
+/// Returns the event that begins or ends the call of a question about a server.
+fn own_call(request: &PermissionRequest, status: ToolStatus, result: Option<ToolResult>) -> SessionEvent {
+    let mut update = ToolCallUpdate::of(request.id.clone(), request.name.clone()).status(status);
+    update.display.title = Some(request.description.title.clone());
+    update.display.kind = Some(ToolKind::Other);
+    update.display.raw_input = Some(request.raw_input.clone());
+    update.result = result;
+    SessionEvent::ToolCall(update)
 }
 
 /// Asks in a task, with a token that is cancelled when the caller goes away: the question of a
@@ -512,7 +612,13 @@ fn forwarded(port: u16, address: SocketAddr) -> String {
 impl Running {
     /// Returns the question whether the command may do something at a place.
     fn question(&self, title: String, what: &str, place: String) -> PermissionRequest {
-        running::question(&self.call, &self.tool, &self.line, title, what, Some(place))
+        let (call, tool) = match &self.subject {
+            Subject::Command { call, tool } => (call.clone(), tool.as_str()),
+            Subject::Server(_) => {
+                (ToolCallId(format!("server_{}", uuid::Uuid::now_v7().simple())), SERVER_CALL)
+            }
+        };
+        running::question(call, tool, &self.name(), &self.line, title, what, Some(place))
     }
 }
 
@@ -553,11 +659,11 @@ fn more_request(
         byte_size(sent),
         byte_size(received)
     );
-    let line = crate::one_line(&running.line);
+    let program = running.name();
     let asked = request(running, destination, &NetworkScope::Group(group));
     PermissionRequest {
         description: Description { title: format!("Send more to the group {name}"), ..asked.description },
-        question: format!("{facts}. Let `{line}` send more to {destination}?"),
+        question: format!("{facts}. Let {program} send more to {destination}?"),
         brief: format!("{facts}. Let it send more to {destination}?"),
         grant_label: format!("sending to the group {name} in this session"),
         // A rule allows downloads.

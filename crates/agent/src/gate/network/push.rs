@@ -100,7 +100,7 @@ impl Judge {
             self.answer(gone, |running| reach_request(running, remote, remedy)).await?;
         self.keep(kept, outcome);
         let mut now = self.lock();
-        let running = now.running.as_mut().filter(|running| running.call == call && answer.is_ok());
+        let running = now.running.as_mut().filter(|running| running.is_of(&call) && answer.is_ok());
         if let Some(running) = running {
             running.repositories.insert(remote.address.clone());
         }

@@ -107,6 +107,7 @@ impl Calls<'_> {
                 let ruling = now;
                 return Box::pin(self.run_alone(candidate, Some(ruling), cancel)).await;
             }
+            decided.extend(network.iter().flat_map(|network| network.used_by_servers()));
             if policy::runs_commands(candidate.name()) {
                 if let Some(network) = network {
                     decided.extend(network.settle(&id, outcome.as_mut().ok()));
