@@ -193,9 +193,19 @@ impl Session {
 
     /// Starts to store the first events of a turn; `then` runs once they are stored. The
     /// conversation contains the events immediately. Code that needs them stored must await
-    /// [`Session::stored`]; nothing may be recorded before that.
-    pub(crate) fn begin_storing(&mut self, events: Vec<SessionEvent>, then: impl FnOnce() + Send + 'static) {
-        self.storing = Some(self.log.record_ahead(events, then));
+    /// [`Session::stored`]; nothing may be recorded before that. From then on until the turn ends or
+    /// is cancelled, the user can be asked about servers.
+    pub(crate) fn begin_storing(
+        &mut self,
+        events: Vec<SessionEvent>,
+        cancel: &CancellationToken,
+        then: impl FnOnce() + Send + 'static,
+    ) {
+        let begin = self.gate.network().map(|network| network.turn(cancel));
+        self.storing = Some(self.log.record_ahead(events, move || {
+            then();
+            begin.map(|begin| begin());
+        }));
     }
 
     /// Stores events after any write in progress. The conversation contains them immediately; code

@@ -109,7 +109,7 @@ impl Turn<'_> {
         if is_for_model {
             events.push(SessionEvent::Phase(Phase::Thinking));
         }
-        self.session.begin_storing(events, move || {
+        self.session.begin_storing(events, self.cancel, move || {
             // Most clients ignore the id and only wait for the end.
             let _ = recorded.send(message);
         });

@@ -20,7 +20,7 @@ impl Turn<'_> {
         recorded: oneshot::Sender<MessageId>,
     ) -> Result<Admitted, TurnError> {
         let events = vec![began, SessionEvent::Phase(Phase::Thinking)];
-        self.session.begin_storing(events, move || {
+        self.session.begin_storing(events, self.cancel, move || {
             // Most clients ignore the id and only wait for the end.
             let _ = recorded.send(message);
         });
@@ -43,7 +43,7 @@ impl Turn<'_> {
         let mut events = vec![SessionEvent::TurnStarted { turn: turn.clone(), prompt }];
         events.extend(note.map(SessionEvent::Briefing));
         events.push(SessionEvent::Phase(Phase::Thinking));
-        self.session.begin_storing(events, move || {
+        self.session.begin_storing(events, self.cancel, move || {
             if let Some(message) = message {
                 // Most clients ignore the id and only wait for the end.
                 let _ = recorded.send(message);

@@ -76,6 +76,9 @@ async fn run_recorded(
     let mut turn = Turn::new(session, controls, cancel);
     let end = turn.attempt(&id, prompt).await;
     let end = turn.session.stored().await.map_err(TurnError::from).and(end);
+    if let Some(network) = turn.session.gate().network() {
+        network.end_turn().await;
+    }
     turn.record_surfaced().await;
     let end = match end {
         Ok(StopReason::Cancelled) if turn.controls.suspension().is_cut() => Ok(StopReason::Suspended),

@@ -364,24 +364,44 @@ async fn always_covers_the_session() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_of_the_project_is_asked_about() {
-    let answers = vec![Some(PermissionOutcome::AllowOnce), Some(PermissionOutcome::RejectOnce)];
+    let answers = vec![Some(PermissionOutcome::AllowOnce), Some(PermissionOutcome::RejectOnce), None];
     let stage = stage(&["connect"], answers).await;
     let programs = stage.programs.0.lock().unwrap().clone().unwrap();
+    let of_commands = stage.network.0.lock().unwrap().clone();
     let (_place, _attached) = programs.of_server("words", "npx words");
-    let judge = stage.network.0.lock().unwrap().clone().unwrap();
-    for (host, said) in [
-        ("registry.npmjs.org", "ok"),
-        ("registry.yarnpkg.com", "ok"),
-        ("b.org", "the user said no"),
-        ("b.org", "the user said no"),
-    ] {
-        assert_eq!(connect(judge.as_ref(), host).await, format!("{host} {said}"));
-    }
+    let judge = std::mem::replace(&mut *stage.network.0.lock().unwrap(), of_commands).unwrap();
+    let early = connect(judge.as_ref(), "c.org").await;
+    assert_eq!(early, "c.org no turn ran within 60 s in which the user could be asked");
+    let server = Arc::clone(&judge);
+    let connecting = tokio::spawn(async move {
+        let mut said = Vec::new();
+        for host in ["registry.npmjs.org", "registry.yarnpkg.com", "b.org", "b.org", "d.org"] {
+            said.push(connect(server.as_ref(), host).await);
+        }
+        said
+    });
+    let ending = async {
+        stage.client.until(|client| client.requests().len() == 3).await;
+        stage.session.cancel();
+    };
+    tokio::join!(stage.run(), ending);
+    assert_eq!(
+        connecting.await.unwrap(),
+        [
+            "registry.npmjs.org ok",
+            "registry.yarnpkg.com ok",
+            "b.org the user said no",
+            "b.org the user said no",
+            // The turn has ended.
+            "d.org the question was dismissed",
+        ]
+    );
     assert_eq!(
         stage.questions(),
         [
             "Let the project's server `words` connect to registry.npmjs.org (group npm)? It can send there what it can read.",
-            "Let the project's server `words` connect to b.org:443? It can send there what it can read.",
+            "Let the project's server `words` connect to b.org? It can send there what it can read.",
+            "Let the project's server `words` connect to d.org? It can send there what it can read.",
         ]
     );
     let states = |events: Vec<SessionEvent>| {
@@ -392,15 +412,17 @@ async fn a_server_of_the_project_is_asked_about() {
         events.into_iter().filter_map(state).collect::<Vec<_>>()
     };
     use ToolStatus::{Completed, Failed, Pending};
-    assert_eq!(states(stage.client.events()), [Pending, Pending, Completed, Pending, Pending, Failed]);
-    // What it used is recorded with the next call.
-    stage.run().await;
+    assert_eq!(
+        states(stage.client.events()),
+        [Pending, Pending, Completed, Pending, Pending, Failed, Pending, Pending, Failed]
+    );
+    // What it used is recorded with the call that ends next.
     let used = stage.client.events().into_iter().find_map(|event| match event {
         SessionEvent::NetworkUsed(used) => Some(used),
         _ => None,
     });
     let used = used.unwrap();
-    assert_eq!((used.call.as_str(), used.hosts.len()), ("server_words", 3));
+    assert_eq!((used.call.as_str(), used.hosts.len()), ("server_words", 4));
 }
 
 #[tokio::test(start_paused = true)]

@@ -29,6 +29,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 use system::{AbsPath, System};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Returns the session's state.
@@ -53,6 +54,8 @@ pub(crate) struct ConnectionsOf {
     state: StateNow,
     /// Held while the user is asked: one question at a time.
     asking: Arc<tokio::sync::Mutex<()>>,
+    /// Cancelled when the turn that runs ends; `None` between turns.
+    turn: watch::Sender<Option<CancellationToken>>,
 }
 
 impl ConnectionsOf {
@@ -67,7 +70,8 @@ impl ConnectionsOf {
     ) -> Option<Self> {
         let now = settings.seen();
         let (server, own_files) = (now.command_network.clone()?, now.sandbox.own_files_of(session)?);
-        Some(Self { server, own_files, log, grants, settings, state, asking: Arc::default() })
+        let (asking, turn) = (Arc::default(), watch::Sender::default());
+        Some(Self { server, own_files, log, grants, settings, state, asking, turn })
     }
 
     /// Decides about the connections of the programs with these directories, until the second value
@@ -82,6 +86,7 @@ impl ConnectionsOf {
             own_files,
             place: Mutex::new(place),
             asking: Arc::clone(&self.asking),
+            turn: self.turn.subscribe(),
             now: Mutex::new(Now { running, ..Now::default() }),
         });
         let attached = self.server.attach(&temp, Arc::new(Connections(Arc::clone(&judge))));
@@ -96,6 +101,7 @@ pub(crate) struct SessionNetwork {
     _attached: Attached,
     /// The servers of the project, for the root session.
     servers: Option<Arc<SessionServers>>,
+    connections: ConnectionsOf,
 }
 
 impl SessionNetwork {
@@ -106,7 +112,21 @@ impl SessionNetwork {
         servers: Option<Arc<SessionServers>>,
     ) -> Self {
         let (judge, attached) = connections.judge(connections.own_files.clone(), place, None);
-        Self { judge, _attached: attached, servers }
+        Self { judge, _attached: attached, servers, connections: connections.clone() }
+    }
+
+    /// Returns what lets the user be asked about servers until a turn ends.
+    pub(crate) fn turn(&self, cancel: &CancellationToken) -> impl FnOnce() + Send + 'static {
+        let (turn, cancel) = (self.connections.turn.clone(), cancel.child_token());
+        move || drop(turn.send_replace(Some(cancel)))
+    }
+
+    /// Withdraws the questions about servers.
+    pub(crate) async fn end_turn(&self) {
+        if let Some(turn) = self.connections.turn.send_replace(None) {
+            turn.cancel();
+            drop(self.connections.asking.lock().await);
+        }
     }
 
     /// Returns the events with what the servers of the project have used of the network since the
@@ -174,6 +194,7 @@ struct Judge {
     own_files: OwnFiles,
     place: Mutex<Place>,
     asking: Arc<tokio::sync::Mutex<()>>,
+    turn: watch::Receiver<Option<CancellationToken>>,
     now: Mutex<Now>,
 }
 
@@ -262,6 +283,10 @@ impl Running {
             Subject::Command { .. } => format!("`{}`", crate::one_line(&self.line)),
             Subject::Server(name) => format!("the project's server `{}`", crate::one_line(name)),
         }
+    }
+
+    fn is_server(&self) -> bool {
+        matches!(self.subject, Subject::Server(_))
     }
 
     /// Returns whether it is the program that a question was about.
@@ -355,9 +380,7 @@ impl Judge {
 
     /// Asks the user about a destination, once it is this connection's turn.
     async fn ask(&self, destination: &Destination, gone: &CancellationToken) -> Result<(), String> {
-        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
-            return Err(GONE.to_owned());
-        };
+        let _turn = self.may_ask(gone).await?;
         // The answer to an earlier question may cover this one.
         let (scope, by_rule) = match self.decide(destination) {
             NetworkDecision::Allow { .. } => return Ok(()),
@@ -395,7 +418,9 @@ impl Judge {
         }
         let mut now = self.lock();
         let running = now.running.as_mut().filter(|running| running.is_of(&call) && !gone.is_cancelled());
-        if let Some(running) = running {
+        // A server asks again when its question has been withdrawn.
+        let is_kept = |running: &Running| !running.is_server() || outcome != PermissionOutcome::Cancelled;
+        if let Some(running) = running.filter(|running| is_kept(running)) {
             running.answers.insert(scope, answer.clone());
         }
         answer
@@ -414,9 +439,7 @@ impl Judge {
     async fn ask_for_more(&self, destination: &Destination, gone: &CancellationToken) -> Result<(), String> {
         // Other connections do not wait for the turn of a question.
         let Some((group, traffic)) = self.exhausted(destination) else { return Ok(()) };
-        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
-            return Err(GONE.to_owned());
-        };
+        let _turn = self.may_ask(gone).await?;
         if !traffic.is_exhausted() {
             return Ok(());
         }
@@ -426,6 +449,38 @@ impl Judge {
             traffic.may_send_more.store(true, Ordering::Relaxed);
         }
         answer
+    }
+
+    /// Waits until the user can be asked: until there is no other question, and for a server until a
+    /// turn runs. The question must end before the value is dropped.
+    async fn may_ask(&self, gone: &CancellationToken) -> Result<tokio::sync::MutexGuard<'_, ()>, String> {
+        let waits_for_turn = self.lock().running.as_ref().is_some_and(Running::is_server);
+        let wait = self.settings.seen().sandbox.network.ask_wait;
+        let waiting = async {
+            let mut turns = self.turn.clone();
+            loop {
+                let turn = match waits_for_turn {
+                    true => turns.wait_for(Option::is_some).await.ok().and_then(|turn| turn.clone()),
+                    false => None,
+                };
+                let asking = self.asking.lock().await;
+                // The turn may have ended while another question was answered.
+                if turn.as_ref().is_some_and(CancellationToken::is_cancelled) {
+                    continue;
+                }
+                if let (Some(turn), Some(running)) = (turn, self.lock().running.as_mut()) {
+                    running.cancel = turn;
+                }
+                return asking;
+            }
+        };
+        tokio::select! {
+            () = gone.cancelled() => Err(GONE.to_owned()),
+            asking = waiting => Ok(asking),
+            () = tokio::time::sleep(wait), if waits_for_turn => {
+                Err(format!("no turn ran within {} s in which the user could be asked", wait.as_secs()))
+            }
+        }
     }
 
     /// Asks the user a question about the running command. Returns the call, and the answer with
@@ -442,8 +497,7 @@ impl Judge {
                 return Err(format!("{NETWORK_QUESTIONS} questions were asked for this command"));
             }
             running.questions += 1;
-            let is_own_call = matches!(running.subject, Subject::Server(_));
-            (question(running), running.cancel.clone(), is_own_call)
+            (question(running), running.cancel.clone(), running.is_server())
         };
         let unrecorded = |error| format!("the question could not be recorded: {error}");
         if is_own_call {

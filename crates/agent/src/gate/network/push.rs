@@ -1,7 +1,7 @@
 //! Pushes to the project's remote repositories. The rules for commands decide, by the `git push`
 //! that does the same, whatever has started it.
 
-use super::{GONE, Judge, Kept, Place, Running, running};
+use super::{Judge, Kept, Place, Running, running};
 use crate::{
     Access, Destination, Effect, Lifetime, Mode, PermissionOutcome, PermissionRequest, ProjectPrograms, Push,
     RefChange, Remedy, RemoteRepository, RuntimeOptions, SignCommits, Signing, ToolContent,
@@ -50,9 +50,7 @@ impl Judge {
             Decision::Ask { .. } if self.is_allowed_as_it_runs() => return Ok(()),
             Decision::Ask { .. } => {}
         }
-        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
-            return Err(GONE.to_owned());
-        };
+        let _turn = self.may_ask(gone).await?;
         let rules = remedy.rules.clone();
         let (_, answer, _) =
             self.answer(gone, |running| request(running, push, &judged, &line, remedy)).await?;
@@ -84,9 +82,7 @@ impl Judge {
             Decision::Allow { rule } if is_open || rule == policy::ALLOW_RULE => return Ok(()),
             Decision::Allow { .. } | Decision::Ask { .. } => {}
         }
-        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
-            return Err(GONE.to_owned());
-        };
+        let _turn = self.may_ask(gone).await?;
         let kept = Kept::Repository(remote.address.clone());
         let is_of_command = |running: &Running| running.repositories.contains(&remote.address);
         if self.lock().running.as_ref().is_some_and(is_of_command) {
@@ -119,9 +115,7 @@ impl Judge {
             SignCommits::Never => return Err(format!("the setting {SIGN_COMMITS} is never")),
             SignCommits::Ask => {}
         }
-        let Some(_turn) = gone.run_until_cancelled(self.asking.lock()).await else {
-            return Err(GONE.to_owned());
-        };
+        let _turn = self.may_ask(gone).await?;
         let kept = Kept::Key(signing.key.clone());
         if let Some(answer) = self.kept(&kept) {
             return answer;
