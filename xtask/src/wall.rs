@@ -8,6 +8,7 @@
 mod corpus;
 mod editor;
 mod everyday;
+mod generated;
 mod model;
 mod run;
 mod run_home;
@@ -35,13 +36,15 @@ const DOCUMENT: &str = "docs/wall.md";
 const MARKERS: [&str; 2] = ["<!-- table: cargo xtask wall --markdown -->\n", "<!-- end of the table -->\n"];
 
 const USAGE: &str = "\
-usage: cargo xtask wall [--family NAME] [--only NAME] [--quick] [--attacks | --everyday] [--self-test] [--markdown] [--binary PATH]
+usage: cargo xtask wall [--family NAME] [--only NAME] [--quick] [--attacks | --everyday | --generated N [--seed N]] [--self-test] [--markdown] [--binary PATH]
 
   --family NAME  the attacks of one file of tests/wall/attacks
   --only NAME    one attack, in every way that it has; WALL_SHOW=1 shows the transcript
   --quick        each attack in its first way only
   --attacks      no everyday commands
   --everyday     no attacks
+  --generated N  nothing but this number of generated sessions
+  --seed N       the number that determines the first of them
   --self-test    whether each attack gets through where nothing stops it
   --markdown     write the table into docs/wall.md
   --binary PATH  attack this binary instead of building the debug one
@@ -55,6 +58,8 @@ struct Options {
     quick: bool,
     attacks: bool,
     everyday: bool,
+    generated: Option<usize>,
+    seed: u64,
     self_test: bool,
     markdown: bool,
     binary: Option<PathBuf>,
@@ -90,6 +95,10 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let model = Model::start()?;
     let mut failures = Vec::new();
     let start = Instant::now();
+    if let Some(count) = options.generated {
+        generated::play(&wall_setup, &model, (count, options.seed), &mut failures)?;
+        return held(&failures);
+    }
 
     let outcomes = match options.everyday {
         true => Vec::new(),
@@ -99,6 +108,9 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let documented = report_outcomes(&attacks, &outcomes, &mut failures);
     if !options.attacks {
         report_results(&results, &wall_setup, &model, &mut failures);
+    }
+    if !options.everyday && options.family.is_none() && options.only.is_none() {
+        generated::play(&wall_setup, &model, (generated::SESSIONS, options.seed), &mut failures)?;
     }
     let partial = options.attacks || options.family.is_some() || options.only.is_some();
     let ecosystems = match partial {
@@ -121,10 +133,15 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         let table = table::markdown(&rows, &ecosystems, &documented);
         document::rewrite(&root().join(DOCUMENT), MARKERS, &format!("\n{table}\n"))?;
     }
-    if !failures.is_empty() {
-        bail!("the wall does not hold:\n  {}", failures.join("\n  "));
+    held(&failures)
+}
+
+/// Fails if there are failures.
+fn held(failures: &[String]) -> Result<()> {
+    match failures.is_empty() {
+        true => Ok(()),
+        false => bail!("the wall does not hold:\n  {}", failures.join("\n  ")),
     }
-    Ok(())
 }
 
 /// Runs everything against the debug binary that was built before.
@@ -141,6 +158,8 @@ fn parse(args: &[&str]) -> Result<Options> {
             "--family" => options.family = Some(args.text()?),
             "--only" => options.only = Some(args.text()?),
             "--binary" => options.binary = Some(args.path()?),
+            "--generated" => options.generated = Some(args.number()?),
+            "--seed" => options.seed = args.number()?,
             "--quick" => options.quick = true,
             "--attacks" => options.attacks = true,
             "--everyday" => options.everyday = true,

@@ -5,7 +5,7 @@ use super::corpus::Call;
 use crate::peers::http::Request;
 use crate::peers::{model, wire};
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Deserializer, Value, json};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -55,6 +55,27 @@ fn lock(scripts: &Scripts) -> MutexGuard<'_, HashMap<String, Script>> {
     scripts.lock().expect("no thread panics with the lock held")
 }
 
+/// Begins the task of a subagent whose calls it lists.
+const OF_CHILD: &str = "calls: ";
+
+/// Returns the task of a subagent that makes these calls.
+pub(super) fn of_child(calls: &[Call]) -> String {
+    let calls: Vec<_> = calls.iter().map(|call| json!([call.tool, call.arguments])).collect();
+    format!("{OF_CHILD}{}", Value::Array(calls))
+}
+
+/// Returns the calls that the task of a subagent lists; `None` in another conversation.
+fn calls_of_task(messages: &[Value]) -> Option<Vec<Call>> {
+    let users = messages.iter().filter(|message| message["role"] == "user").map(|message| &message["content"]);
+    let mut texts = users.flat_map(|content| {
+        let parts = content.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
+        content.as_str().into_iter().chain(parts)
+    });
+    let (_, calls) = texts.find_map(|text| text.split_once(OF_CHILD))?;
+    let calls: Vec<(String, Value)> = Deserializer::from_str(calls).into_iter().next()?.ok()?;
+    Some(calls.into_iter().map(|(tool, arguments)| Call { tool, arguments }).collect())
+}
+
 /// Returns the next call of the run that the path names, or its final text.
 fn answer(request: &Request, scripts: &Scripts) -> Option<Vec<String>> {
     let path = request.line.strip_prefix("POST /")?;
@@ -64,9 +85,13 @@ fn answer(request: &Request, scripts: &Scripts) -> Option<Vec<String>> {
     script.received.push_str(&String::from_utf8_lossy(&request.body));
     script.received.push('\n');
     let body: Value = serde_json::from_slice(&request.body).ok()?;
-    let results = body["messages"].as_array()?.iter().filter(|message| message["role"] == "tool").count();
-    script.results = script.results.max(results);
-    let (event, reason) = match script.calls.get(results) {
+    let messages = body["messages"].as_array()?;
+    let results = messages.iter().filter(|message| message["role"] == "tool").count();
+    let of_task = calls_of_task(messages);
+    if of_task.is_none() {
+        script.results = script.results.max(results);
+    }
+    let (event, reason) = match of_task.as_ref().unwrap_or(&script.calls).get(results) {
         Some(call) => (wire::tool_call(results, &call.tool, &call.arguments), "tool_calls"),
         None => (wire::text(&script.final_text), "stop"),
     };
@@ -76,7 +101,6 @@ fn answer(request: &Request, scripts: &Scripts) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn each_run_has_its_own_calls() {
@@ -93,6 +117,9 @@ mod tests {
         assert!(ask("r1", json!([{ "role": "user" }])).unwrap()[0].contains("bash"));
         assert!(ask("r1", json!([{ "role": "tool" }])).unwrap()[0].contains("over"));
         assert!(ask("r2", json!([])).is_none());
+        let call = Call { tool: "glob".to_owned(), arguments: json!({ "pattern": "*" }) };
+        let task = format!("A task.\n{}\nMore.", of_child(&[call]));
+        assert!(ask("r1", json!([{ "role": "user", "content": task }])).unwrap()[0].contains("glob"));
         let script = model.take("r1");
         assert_eq!((script.results, script.received.lines().count()), (1, 2));
     }

@@ -23,7 +23,7 @@ use crate::{
     Sandbox, SandboxLevel, SandboxSupport, SystemError, View,
 };
 use rustix::fs::OFlags;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -35,10 +35,10 @@ use std::time::{Duration, Instant};
 /// Returns the directory for the temporary files of this user's sessions. It lies on a disk and
 /// outside the directories that it stands in for. `None` where it is not supported.
 pub fn private_temp() -> Option<AbsPath> {
-    let usable = cfg!(target_os = "linux") && Path::new("/var/tmp").is_dir();
-    let user = rustix::process::geteuid().as_raw();
-    let path = || AbsPath::new(format!("/var/tmp/tiller-{user}")).expect("it is absolute");
-    usable.then(path)
+    let shared = Path::new("/var/tmp");
+    let is_usable = cfg!(target_os = "linux") && shared.is_dir();
+    let name = format!("tiller-{}", rustix::process::geteuid().as_raw());
+    is_usable.then(|| AbsPath::from_os(&private_directory::in_shared(shared, &name)).ok()).flatten()
 }
 
 /// The name of the directory, next to a session's temporary files, in which this program keeps its
@@ -295,9 +295,7 @@ fn complete_sandbox(
     let index = indexes.of(sandbox);
     let Found { secrets, guarded, pinned, missing, sockets, git } = index.scan().map_err(too_many)?;
     if git.directories.len() > GUARDED_REPOSITORIES {
-        return Err(SystemError::NoRoom(format!(
-            "the project has more than {GUARDED_REPOSITORIES} git repositories; open a folder with fewer"
-        )));
+        return Err(SystemError::NoRoom(too_many_repositories(sandbox, &git.directories)));
     }
     let known: HashSet<_> = sandbox.protected.guarded.iter().cloned().collect();
     sandbox.protected.guarded.extend(guarded.into_iter().filter(|path| !known.contains(path)));
@@ -327,6 +325,26 @@ fn complete_sandbox(
     let values =
         readable.iter().take(SECRET_FILES).filter_map(small_text).flat_map(|text| secret_values(&text));
     Ok((values.collect(), Before { index, git }, remotes))
+}
+
+/// Returns the message for a project with more repositories than can be guarded. It names the folder
+/// of a root that has most of them.
+fn too_many_repositories(sandbox: &Sandbox, repositories: &BTreeSet<AbsPath>) -> String {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for repository in repositories {
+        let root = sandbox.view.roots.iter().find(|root| repository.starts_with(root));
+        let inner = root.and_then(|root| repository.as_str().strip_prefix(root.as_str()));
+        if let (Some(root), Some(inner)) = (root, inner) {
+            let top = inner.trim_start_matches('/').split('/').next().unwrap_or_default();
+            *counts.entry(root.join(top).to_string()).or_default() += 1;
+        }
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    let most = most.map(|(folder, count)| format!(", {count} of them in {folder}")).unwrap_or_default();
+    format!(
+        "the project has {} git repositories{most}, and at most {GUARDED_REPOSITORIES} can be guarded; remove those that are not needed, or open a folder with fewer",
+        repositories.len()
+    )
 }
 
 /// Lets commands change configurations of git in a copy.

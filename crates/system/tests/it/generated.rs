@@ -8,9 +8,10 @@
 use crate::folders::{outside, project, read};
 use crate::sandbox::Stage;
 use proptest::prelude::*;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use system::{AbsPath, LocalOptions, LocalSystem};
 use tempfile::TempDir;
 
@@ -20,129 +21,20 @@ const CASES: u32 = 30;
 /// A text that only commands write. It stands in everything that they try to have obeyed.
 const EVIL: &str = "EVIL";
 
-/// Files that other programs obey.
-const OBEYED: &[&str] = &[
-    ".vscode/settings.json",
-    ".vscode/deep/new.json",
-    ".husky/_/pre-commit",
-    ".zed/settings.json",
-    ".idea/new",
-    ".idea/deep/new",
-    ".envrc",
-    ".exrc",
-    ".mcp.json",
-    ".gitsettings",
-    ".githooks/pre-commit",
-    ".githooks/post-checkout",
-    "tools/pre-push",
-];
+/// Parts of the sequences, by their names in `tests/wall/generated.toml`.
+static PARTS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../../tests/wall/generated.toml")).expect("the parts are lists of texts")
+});
 
-/// Files by which git runs programs.
-const OF_GIT: &[&str] = &[
-    ".git/config",
-    ".git/config.worktree",
-    ".git/hooks/pre-commit",
-    "sub/.git/config",
-    "sub/.git/hooks/pre-commit",
-    "bare/config",
-    "made/config",
-    ".git/worktrees/tree/config.worktree",
-    ".git/worktrees/tree/commondir",
-];
+/// Returns the parts with a name.
+fn parts(name: &str) -> &'static [String] {
+    &PARTS[name]
+}
 
-const SECRETS: &[&str] = &[".env", "$HOME/.ssh/id_rsa", "$HOME/.config/gh/hosts.yml", "$HOME/.bash_history"];
-
-/// Ways to write `{text}` to the file `{file}` in the directory `{dir}`, whose name is `{name}`.
-const WRITES: &[&str] = &[
-    "mkdir -p {dir}; cat {text} > {file}",
-    "cat {text} >> {file}",
-    "mkdir -p {dir}; cp {text} {file}.tmp; mv -f {file}.tmp {file}",
-    "cp {text} linked; ln -f linked {file}",
-    "mkdir -p {dir}; ln -sfn $PWD/{text} {file}",
-    "mv {dir} moved; mkdir -p {dir}; cp {text} {file}",
-    "mv {dir} moved; mkdir -p planted; cp {text} planted/{name}; ln -sfn $PWD/planted {dir}",
-    "mkdir -p planted; cp {text} planted/{name}; mv --exchange -T planted {dir}",
-    "cp {text} planted.file; mv --exchange planted.file {file}",
-    "rm -rf {dir}; mkdir -p planted; cp {text} planted/{name}; mv -T planted {dir}",
-    "mkdir -p {dir}; cd {dir} && cat $OLDPWD/{text} > {name}; cd \"$OLDPWD\"",
-    "mkdir -p {dir}; (cd {dir} && sleep 0.06 && cat $OLDPWD/{text} > {name}) & mv {dir} away; wait; mv away {dir}",
-    "mkdir -p {dir}; exec 9>> {file}; sleep 0.06; cat {text} >&9; exec 9>&-",
-    "mkdir -p {dir}; cat {text} > /proc/self/cwd/{file}; cat {text} > /proc/self/root$PWD/{file}",
-    "chmod -R u+rwx {dir}; chmod 777 {file}; cp {text} {file}; chmod +x {file}",
-    "(trap '' HUP; setsid sh -c 'sleep 0.08; mkdir -p {dir}; cp {text} {file}' &) >/dev/null 2>&1",
-    "for i in 1 2 3 4 5 6 7 8; do rm -rf {dir}; mkdir -p {dir}; cp {text} {file}; done",
-    "mkdir -p {dir}; mkfifo {dir}/fifo; (cat {text} > {dir}/fifo &); timeout 1 cat {dir}/fifo > {file}; rm -f {dir}/fifo",
-    "mkdir -p a/b; cat {text} > a/b/../../{file}",
-    "ln -sfn . here; cat {text} > here/here/{file}",
-    "git add -f {file}; git commit -qm x -- {file}; cp {text} {file}; git add -f {file}; git commit -qm y; git checkout -q HEAD~1; git checkout -q -",
-    "mkdir -p {dir}; cp {text} {file}; git stash -qu; git stash pop -q",
-    "cp {text} blob; git update-index --add --cacheinfo 100755,$(git hash-object -w blob),{file}; git checkout-index -f {file}",
-    "mkdir -p up/{dir}; cp {text} up/{file}; tar -C up -c . | tar -x",
-    "mkdir -p up/{dir}; cp {text} up/{file}; cp -rT up . ; rm -rf up",
-];
-
-/// Other commands, most of them of git.
-const OTHERS: &[&str] = &[
-    "git config core.fsmonitor $PWD/run",
-    "git config core.hooksPath $PWD/hooks",
-    "git config alias.st '!'$PWD/run",
-    "git config --worktree core.fsmonitor $PWD/run; git config extensions.worktreeConfig true",
-    "git config include.path $PWD/config.text",
-    "git config diff.external $PWD/run; echo x >> tracked",
-    "git config filter.f.clean $PWD/run; echo '* filter=f' > .gitattributes; echo x >> tracked",
-    "git config core.worktree ..; git config core.bare true",
-    "git switch -q other",
-    "git switch -q without",
-    "git switch -q zed",
-    "git switch -q main",
-    "git reset -q --hard",
-    "git merge -q other",
-    "git rebase -q other; git rebase --abort",
-    "git init -q sub; git -C sub config core.fsmonitor $PWD/run",
-    "git init -q --bare bare; git -C bare config core.fsmonitor $PWD/run",
-    "mkdir -p made/objects made/refs; cp .git/HEAD made; cp config.text made/config",
-    "git clone -q . sub; cp script.text sub/.git/hooks/pre-commit; chmod +x sub/.git/hooks/pre-commit",
-    "git init -q --separate-git-dir=made sub; cp config.text made/config",
-    "mkdir -p sub; echo gitdir: $PWD/made > sub/.git",
-    "git worktree add -q tree other; git -C tree config --worktree core.fsmonitor $PWD/run",
-    "mv .git gone; git init -q; cp config.text .git/config",
-    "mv .git gone; mv gone .git",
-    "rm -rf sub bare made tree planted",
-    "mv sub bare; mv bare made",
-    "git submodule add -q ./ sub",
-    "git gc -q; git pack-refs --all",
-    "umask 0; chmod -R 777 . 2>/dev/null",
-    "for f in .vscode .husky .zed .idea .envrc .exrc; do mv $f $f.x; cp -r $f.x $f; done",
-    "sleep 0.05",
-    "sleep 0.3",
-];
-
-/// Ways to print the file `{file}`.
-const READS: &[&str] = &[
-    "cat {file}",
-    "ln {file} hard; cat hard",
-    "ln -sfn {file} soft; cat soft",
-    "mv {file} shown; cat shown",
-    "cp -r $(dirname {file}) /tmp/copied; grep -rh CANARY /tmp/copied",
-    "tar -c {file} | tar -x -O",
-    "git add -f {file}; git show :{file}",
-    "git hash-object -w {file} | xargs git cat-file -p",
-    "cat /proc/self/root/{file} /proc/self/cwd/{file}",
-    "dd if={file} status=none; head -c 9 < {file}",
-    "cat $(dirname {file})/./../$(basename $(dirname {file}))/$(basename {file})",
-    "grep -rh CANARY . $HOME /proc/[0-9]*/environ 2>/dev/null",
-];
-
-/// Steps of the user in an editor or a terminal. `{text}` is new each time.
-const OF_USER: &[&str] = &[
-    "mkdir -p .vscode; echo {text} > .vscode/t && mv .vscode/t .vscode/settings.json",
-    "mkdir -p .vscode; echo {text} > .vscode/settings.json",
-    "mkdir -p .vscode; rm -f .vscode/settings.json; echo {text} > .vscode/settings.json",
-    "git status; git diff --stat; git log -1",
-    "git config user.name {text}",
-    "echo {text} > .envrc",
-    "touch .vscode/settings.json .husky/_/pre-commit",
-];
+/// Returns one of the parts with a name.
+fn part(name: &str) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(parts(name)).prop_map(|part| part.as_str())
+}
 
 /// The user's configuration names a file of the project. It is put back when a command has ended,
 /// so no command runs beside the user then.
@@ -162,23 +54,22 @@ enum Step {
     OfOther(String),
     /// A command that runs beside the next step.
     Beside(String),
-    User(usize),
+    User(&'static str),
 }
 
 fn line() -> impl Strategy<Value = String> {
-    let write = (0..WRITES.len(), 0..OBEYED.len() + OF_GIT.len()).prop_map(|(way, place)| {
-        let file = OBEYED.iter().chain(OF_GIT).nth(place).unwrap();
+    let place = prop_oneof![3 => part("obeyed"), 2 => part("of_git")];
+    let write = (part("writes"), place).prop_map(|(way, file)| {
         let (dir, name) = file.rsplit_once('/').unwrap_or((".", file));
         let text = match name {
             "config" | "config.worktree" | ".gitsettings" => "config.text",
             _ => "script.text",
         };
-        let line = WRITES[way].replace("{file}", file).replace("{dir}", dir);
+        let line = way.replace("{file}", file).replace("{dir}", dir);
         line.replace("{name}", name).replace("{text}", text)
     });
-    let other = (0..OTHERS.len()).prop_map(|at| OTHERS[at].to_owned());
-    let read = (0..READS.len(), 0..SECRETS.len())
-        .prop_map(|(way, secret)| READS[way].replace("{file}", SECRETS[secret]));
+    let other = part("others").prop_map(str::to_owned);
+    let read = (part("reads"), part("secrets")).prop_map(|(way, secret)| way.replace("{file}", secret));
     let one = prop_oneof![4 => write, 3 => other, 1 => read];
     prop::collection::vec(one, 1..4).prop_map(|lines| lines.join("\n"))
 }
@@ -188,7 +79,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         5 => line().prop_map(Step::Command),
         1 => line().prop_map(Step::OfOther),
         1 => line().prop_map(Step::Beside),
-        2 => (0..OF_USER.len()).prop_map(Step::User),
+        2 => part("of_user").prop_map(Step::User),
     ];
     prop::collection::vec(step, 1..6)
 }
@@ -261,7 +152,7 @@ impl World {
         }
         // A single file is put back when the commands that may have changed it have ended.
         let is_named = |place: &str| self.names_files || ![".gitsettings", "tools/pre-push"].contains(&place);
-        let obeyed = OBEYED.iter().filter(|place| is_named(place));
+        let obeyed = parts("obeyed").iter().filter(|place| is_named(place));
         for place in obeyed.filter(|place| !is_beside || place.contains('/')) {
             let top = place.split('/').next().unwrap();
             for (path, bytes) in files(self.stage.project.join(top).as_std()) {
@@ -323,7 +214,7 @@ async fn play(steps: &[Step]) -> Option<String> {
             }
             Step::User(which) => {
                 let text = format!("user{at}");
-                let line = OF_USER[*which].replace("{text}", &text);
+                let line = which.replace("{text}", &text);
                 outside(&world.stage, &line).await;
                 let file = [".vscode/settings.json", ".envrc"].into_iter().find(|file| line.ends_with(file));
                 if let Some(file) = file.filter(|_| line.contains("echo")) {
