@@ -19,9 +19,8 @@ use step::Steps;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
 pub(crate) use tool::{MDBOOK, pip_install};
 
-/// Builds the tests, and with them the debug binary as they need it.
-const TEST_BUILD: [&str; 8] =
-    ["test", "--workspace", "--lib", "--bins", "--tests", "--no-run", "--locked", "--quiet"];
+/// What the tests are built from: the default features, and what the default build leaves out.
+const TESTED: [&str; 4] = ["--workspace", "--locked", "--features", "tiller/otel"];
 
 /// The transports over which the conversations of the protocol run, beside pipes.
 const TRANSPORTS: [&str; 4] = ["unix", "websocket", "http1", "http2"];
@@ -66,35 +65,37 @@ pub(crate) fn run() -> Result<()> {
 
     steps.function("tasks", "cargo xtask eval --self-test", eval::self_test)?;
     clients::play(&mut steps, &clients::Options::default())?;
-    steps.command("wall build", command("cargo").args(TEST_BUILD))?;
+    steps.command("wall build", &mut test_build())?;
     steps.function("packages", "cargo xtask packages", dist::run_built_trial)?;
     steps.function("wall", "cargo xtask wall", wall::run_built)?;
     steps.function("kills", "cargo xtask faults --points 30", faults::run_built)?;
 
     let closing = match CARGO_NEXTEST.ready() {
         Ok(tool) => {
-            // What the default build leaves out.
-            let mut traces = tool.command();
-            traces.args(["run", "--workspace", "--locked", "--features", "tiller/otel"]);
-            steps.command("traces", traces.args(["-E", "package(tiller) & test(otel)"]))?;
             for transport in TRANSPORTS {
                 let mut over = tool.command();
                 // The whole workspace, so that nothing is compiled again with other features.
-                over.args(["run", "--workspace", "--locked", "-E", "package(acp) & kind(test)"]);
+                over.arg("run").args(TESTED).args(["-E", "package(acp) & kind(test)"]);
                 steps.command(transport, over.env("TILLER_TEST_TRANSPORT", transport))?;
             }
             let mut nextest = tool.command();
-            steps.tests(nextest.args(["run", "--workspace", "--locked"]))?
+            steps.tests(nextest.arg("run").args(TESTED))?
         }
         Err(error) => {
             println!("ci: {error:#}; running the tests with `cargo test` instead");
-            let all = ["test", "--workspace", "--locked", "--lib", "--bins", "--tests"];
-            steps.tests(command("cargo").args(all))?
+            steps.tests(command("cargo").arg("test").args(TESTED).args(["--lib", "--bins", "--tests"]))?
         }
     };
     steps.print();
     println!("{closing}");
     Ok(())
+}
+
+/// Returns the command that builds the tests, and with them the debug binary as they need it.
+fn test_build() -> std::process::Command {
+    let mut build = command("cargo");
+    build.arg("test").args(TESTED).args(["--lib", "--bins", "--tests", "--no-run", "--quiet"]);
+    build
 }
 
 /// Runs only the clients: `cargo xtask clients [--write] [--only NAME]… [--binary PATH]`.

@@ -5,7 +5,7 @@ mod others;
 mod table;
 mod tap;
 
-use super::TEST_BUILD;
+use super::test_build;
 use super::client::{CLIENTS, Client};
 use super::step::Steps;
 use crate::arguments::Arguments;
@@ -88,7 +88,7 @@ pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
         }
     }
     if !ready.is_empty() && options.binary.is_none() {
-        steps.command("test build", command("cargo").args(TEST_BUILD))?;
+        steps.command("test build", &mut test_build())?;
     }
     let mut now = Rows::new();
     for (client, mut start, directory) in ready {

@@ -248,7 +248,10 @@ impl Sequence<'_> {
                 let secret = self.pick(&self.parts.secrets).replace("$HOME", "@HOME@");
                 ("file_read", json!({ "path": self.spelling(&secret) }))
             }
-            6 => ("grep", json!({ "pattern": "canary", "path": ["." , "here", "linked", "@HOME@"][self.rng.usize(..4)] })),
+            6 => {
+                let path = [".", "here", "linked", "@HOME@"][self.rng.usize(..4)];
+                ("grep", json!({ "pattern": "canary", "path": path }))
+            }
             _ => {
                 let target = match self.rng.bool() {
                     true => file,
