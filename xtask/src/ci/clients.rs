@@ -5,9 +5,9 @@ mod others;
 mod table;
 mod tap;
 
-use super::test_build;
 use super::client::{CLIENTS, Client};
 use super::step::Steps;
+use super::test_build;
 use crate::arguments::Arguments;
 use crate::process::{capture, command, root, target_dir};
 use anyhow::{Context, Result, bail};

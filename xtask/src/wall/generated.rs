@@ -28,6 +28,9 @@ chmod +x run hooks/* script.text
 echo one > .vscode/settings.json; echo hook > .husky/_/pre-commit; echo one > .envrc; echo x > tracked
 printf 'KEY=%s\n' "$CANARY" > .env; echo .env > .gitignore
 for file in .config/gh/hosts.yml .bash_history; do printf '%s\n' "$CANARY" > "$HOME/$file"; done
+mkdir -p .githooks tools
+for hook in .githooks/pre-commit tools/pre-push; do printf '#!/bin/sh\ntrue\n' > $hook; chmod +x $hook; done
+printf '[core]\n\thooksPath = .githooks\n' > .gitsettings; git config core.hooksPath .githooks
 git add -A; git commit -qm one
 git checkout -qb other; echo two > .vscode/settings.json; echo two > .envrc; git commit -qam two
 git checkout -qb without; git rm -rq .vscode .husky .envrc; git commit -qm three
@@ -35,12 +38,8 @@ git checkout -q main; git checkout -qb zed; mkdir .zed; echo zed > .zed/settings
 git checkout -q main
 "#;
 
-/// Lets git's configuration name files of the project.
+/// Lets git's configuration name single files of the project.
 const NAMED: &str = r#"
-mkdir -p .githooks tools
-for hook in .githooks/pre-commit tools/pre-push; do printf '#!/bin/sh\ntrue\n' > $hook; chmod +x $hook; done
-printf '[core]\n\thooksPath = .githooks\n' > .gitsettings; git config core.hooksPath .githooks
-git add -A; git commit -qm named
 git config include.path ../.gitsettings; ln -s ../../tools/pre-push .git/hooks/pre-push
 "#;
 
@@ -48,6 +47,9 @@ git config include.path ../.gitsettings; ln -s ../../tools/pre-push .git/hooks/p
 const EDITOR: &str = r#"
 (setsid bash -c 'for i in $(seq 400); do test -d "$PROJECT" || exit; {save}; sleep 0.05; done' >/dev/null 2>&1 &)
 "#;
+
+/// A text of a file tool.
+const EVIL: &str = "#!/bin/sh\ntouch @OUTSIDE@/mark\n# EVIL\n";
 
 /// Records the content of the home directory.
 const RECORD: &str = "\n{state} > \"$R\"\n";
@@ -145,7 +147,7 @@ fn session(parts: &Parts, seed: u64) -> Attack {
         ".gitsettings" | "tools/pre-push" => is_alone,
         _ => is_alone || path.contains('/'),
     });
-    let obeyed: Vec<_> = obeyed.map(|path| path.split_once('/').filter(|(top, _)| top.starts_with('.')).map_or(path, |(top, _)| top)).collect();
+    let obeyed: Vec<_> = obeyed.map(top).collect();
     let named = if is_alone { NAMED } else { "" };
     let record = RECORD.replace("{state}", STATE);
     let documented = None;
@@ -178,6 +180,12 @@ fn session(parts: &Parts, seed: u64) -> Attack {
             may_end: false,
         },
     }
+}
+
+/// Returns the first part of a path, if that is a directory with nothing but files that other
+/// programs obey; else the path.
+fn top(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(top, _)| if top.starts_with('.') { top } else { path })
 }
 
 /// The choices of a session.
@@ -237,7 +245,7 @@ impl Sequence<'_> {
         let link = |target: &str| format!("rm -rf linked; ln -sfn {target} linked; ln -sfn . here");
         let path = self.spelling(&file);
         let (tool, arguments) = match self.rng.u8(..8) {
-            0 | 1 => ("file_write", json!({ "path": path, "content": "#!/bin/sh\ntouch @OUTSIDE@/mark\n# EVIL\n" })),
+            0 | 1 => ("file_write", json!({ "path": path, "content": EVIL })),
             2 => ("file_edit", json!({ "path": path, "old_string": "o", "new_string": "EVIL" })),
             3 => {
                 let patch = format!("*** Begin Patch\n*** Add File: {path}\n+# EVIL\n*** End Patch\n");
