@@ -33,7 +33,7 @@ fn parts(name: &str) -> &'static [String] {
 
 /// Returns one of the parts with a name.
 fn part(name: &str) -> impl Strategy<Value = &'static str> {
-    prop::sample::select(parts(name)).prop_map(|part| part.as_str())
+    prop::sample::select(parts(name).iter().map(String::as_str).collect::<Vec<&'static str>>())
 }
 
 /// The user's configuration names a file of the project. It is put back when a command has ended,
