@@ -121,6 +121,6 @@ mod tests {
         let task = format!("A task.\n{}\nMore.", of_child(&[call]));
         assert!(ask("r1", json!([{ "role": "user", "content": task }])).unwrap()[0].contains("glob"));
         let script = model.take("r1");
-        assert_eq!((script.results, script.received.lines().count()), (1, 2));
+        assert_eq!((script.results, script.received.lines().count()), (1, 3));
     }
 }

@@ -3,7 +3,7 @@
 use crate::AbsPath;
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Creates a directory and its parents, and verifies that only this user can access it and that no
@@ -50,7 +50,8 @@ fn expect(path: &AbsPath, found: &Metadata, is_trusted: bool, is_closed: bool) -
 /// another user has taken the name, it is a directory of this user whose name begins with it, which
 /// is created if there is none.
 pub(super) fn in_shared(shared: &Path, name: &str) -> PathBuf {
-    let is_usable = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && is_own(&found));
+    let is_usable =
+        |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && is_own(&found));
     let plain = shared.join(name);
     if fs::symlink_metadata(&plain).is_err() || is_usable(&plain) {
         return plain;
@@ -58,14 +59,18 @@ pub(super) fn in_shared(shared: &Path, name: &str) -> PathBuf {
     let prefix = format!("{name}-");
     let entries = fs::read_dir(shared).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
-    let made = || tempfile::Builder::new().prefix(&prefix).tempdir_in(shared).ok().map(tempfile::TempDir::keep);
+    let made = || {
+        let mut private = tempfile::Builder::new();
+        private.permissions(fs::Permissions::from_mode(0o700)).prefix(&prefix);
+        private.tempdir_in(shared).ok().map(tempfile::TempDir::keep)
+    };
     named.map(|entry| entry.path()).filter(|path| is_usable(path)).min().or_else(made).unwrap_or(plain)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn a_taken_name_gives_another_directory() {
