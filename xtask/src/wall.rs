@@ -15,6 +15,7 @@ mod run_home;
 mod selftest;
 mod services;
 mod table;
+mod without;
 
 use crate::arguments::Arguments;
 use crate::document;
@@ -36,7 +37,7 @@ const DOCUMENT: &str = "docs/wall.md";
 const MARKERS: [&str; 2] = ["<!-- table: cargo xtask wall --markdown -->\n", "<!-- end of the table -->\n"];
 
 const USAGE: &str = "\
-usage: cargo xtask wall [--family NAME] [--only NAME] [--quick] [--attacks | --everyday | --generated N [--seed N]] [--self-test] [--markdown] [--binary PATH]
+usage: cargo xtask wall [--family NAME] [--only NAME] [--quick] [--attacks | --everyday | --generated N [--seed N] | --without NAME] [--self-test] [--markdown] [--binary PATH]
 
   --family NAME  the attacks of one file of tests/wall/attacks
   --only NAME    one attack, in every way that it has; WALL_SHOW=1 shows the transcript
@@ -45,6 +46,7 @@ usage: cargo xtask wall [--family NAME] [--only NAME] [--quick] [--attacks | --e
   --everyday     no attacks
   --generated N  nothing but this number of generated sessions
   --seed N       the number that determines the first of them
+  --without NAME the attacks against a build without a mechanism, or `all` of them: one has to succeed
   --self-test    whether each attack gets through where nothing stops it
   --markdown     write the table into docs/wall.md
   --binary PATH  attack this binary instead of building the debug one
@@ -60,6 +62,7 @@ struct Options {
     everyday: bool,
     generated: Option<usize>,
     seed: u64,
+    without: Option<String>,
     self_test: bool,
     markdown: bool,
     binary: Option<PathBuf>,
@@ -86,6 +89,9 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     }
     if attacks.is_empty() && results.is_empty() {
         bail!("no attack has that name or family");
+    }
+    if let Some(mechanism) = &options.without {
+        return without::run(mechanism, &attacks);
     }
     let binary = options.binary.clone().map_or_else(debug_binary, Ok)?;
     let wall_setup = WallSetup::prepare(&binary)?;
@@ -163,6 +169,7 @@ fn parse(args: &[&str]) -> Result<Options> {
             "--quick" => options.quick = true,
             "--attacks" => options.attacks = true,
             "--everyday" => options.everyday = true,
+            "--without" => options.without = Some(args.text()?),
             "--self-test" => options.self_test = true,
             "--markdown" => options.markdown = true,
             _ => return Err(args.unknown(USAGE)),

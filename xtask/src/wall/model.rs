@@ -66,7 +66,8 @@ pub(super) fn of_child(calls: &[Call]) -> String {
 
 /// Returns the calls that the task of a subagent lists; `None` in another conversation.
 fn calls_of_task(messages: &[Value]) -> Option<Vec<Call>> {
-    let users = messages.iter().filter(|message| message["role"] == "user").map(|message| &message["content"]);
+    let users =
+        messages.iter().filter(|message| message["role"] == "user").map(|message| &message["content"]);
     let mut texts = users.flat_map(|content| {
         let parts = content.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
         content.as_str().into_iter().chain(parts)
