@@ -11,8 +11,8 @@ use system::{AbsPath, Confined, Network, Sandbox, SandboxLevel, System};
 /// The network of the servers that a session's project brings along.
 pub(crate) trait ServerNetworks: Debug + Send + Sync {
     /// Lets a server, which is started by a command line, use the network. Returns the directory
-    /// for its temporary files, by which its connections are told from those of others, and a value
-    /// that ends this when it is dropped.
+    /// for its temporary files, by which its connections are recognized, and a value that ends
+    /// this when it is dropped.
     fn open(&self, server: &str, line: &str) -> (AbsPath, Attached);
 
     /// Returns the time for which a connection of a server may wait for the user.
@@ -66,9 +66,9 @@ impl ProjectPrograms {
         self
     }
 
-    /// Returns the place of a server of the project, which is started by a command line, and a value
-    /// that is kept while it runs. The server reaches what commands reach, and the user is asked
-    /// about other hosts. Where no session decides, it has the network of this machine.
+    /// Returns the place of a server of the project, which is started by a command line, and a
+    /// value that is kept while it runs. The server reaches what commands reach, and the user is
+    /// asked about other hosts. Where no session decides, it has the network of this machine.
     pub fn of_server(&self, server: &str, line: &str) -> (Self, Option<Attached>) {
         let mut place = self.clone();
         let attached = match &self.servers {

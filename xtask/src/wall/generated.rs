@@ -85,8 +85,8 @@ struct Parts {
     of_user: Vec<String>,
 }
 
-/// Generates and runs this number of sessions, from a seed on. Adds those in which something did not
-/// hold to the failures, with the calls that are needed for it.
+/// Generates and runs this number of sessions, from a seed on. Adds those in which something did
+/// not hold to the failures, with the calls that are needed for it.
 pub(super) fn play(
     wall_setup: &WallSetup,
     model: &Model,

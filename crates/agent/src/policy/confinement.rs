@@ -76,8 +76,8 @@ pub(crate) struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Returns the directories of a session's server, by its number: temporary files of its own, and
-    /// the other directories of the session.
+    /// Returns the directories of a session's server, by its number: temporary files of its own,
+    /// and the other directories of the session.
     pub(crate) fn of_server(&self, number: usize) -> Self {
         let own = self.temp.parent().unwrap_or_else(|| self.temp.clone());
         let temp = AbsPath::new(format!("{own}.server-{number}")).unwrap_or(own).join("tmp");

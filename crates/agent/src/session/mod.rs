@@ -193,8 +193,8 @@ impl Session {
 
     /// Starts to store the first events of a turn; `then` runs once they are stored. The
     /// conversation contains the events immediately. Code that needs them stored must await
-    /// [`Session::stored`]; nothing may be recorded before that. From then on until the turn ends or
-    /// is cancelled, the user can be asked about servers.
+    /// [`Session::stored`]; nothing may be recorded before that. From then on until the turn ends
+    /// or is cancelled, the user can be asked about servers.
     pub(crate) fn begin_storing(
         &mut self,
         events: Vec<SessionEvent>,

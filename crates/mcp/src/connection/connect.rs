@@ -205,8 +205,8 @@ impl Client {
 /// Returns the directory in which a server's program starts, and the system that starts it.
 ///
 /// A project's server runs in the project and in its sandbox: it was trusted to run, and gets no
-/// more of this machine than commands do. The returned value is kept while it runs. Another one runs
-/// in a directory of its own, where nothing of the project decides what it is.
+/// more of this machine than commands do. The returned value is kept while it runs. Another one
+/// runs in a directory of its own, where nothing of the project decides what it is.
 async fn place(
     server: &ServerConfig,
     line: &str,

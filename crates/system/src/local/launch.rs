@@ -327,8 +327,8 @@ fn complete_sandbox(
     Ok((values.collect(), Before { index, git }, remotes))
 }
 
-/// Returns the message for a project with more repositories than can be guarded. It names the folder
-/// of a root that has most of them.
+/// Returns the message for a project with more repositories than can be guarded. It names the
+/// folder of a root that has most of them.
 fn too_many_repositories(sandbox: &Sandbox, repositories: &BTreeSet<AbsPath>) -> String {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for repository in repositories {

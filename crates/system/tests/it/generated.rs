@@ -23,7 +23,8 @@ const EVIL: &str = "EVIL";
 
 /// Parts of the sequences, by their names in `tests/wall/generated.toml`.
 static PARTS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../../tests/wall/generated.toml")).expect("the parts are lists of texts")
+    toml::from_str(include_str!("../../../../tests/wall/generated.toml"))
+        .expect("the parts are lists of texts")
 });
 
 /// Returns the parts with a name.
@@ -92,6 +93,8 @@ struct World {
     mark: PathBuf,
     home: Vec<(PathBuf, Vec<u8>)>,
     names_files: bool,
+    /// The obeyed directories that exist before the first command.
+    standing: Vec<&'static str>,
 }
 
 impl World {
@@ -122,7 +125,10 @@ impl World {
         let launcher = vec![env!("CARGO_BIN_EXE_sandbox-exec").to_owned()];
         let other = LocalSystem::with_options(LocalOptions { launcher, ..LocalOptions::default() });
         let home = files(stage.home.as_std());
-        Some(Self { stage, own, other, mark, home, names_files })
+        let tops = parts("obeyed").iter().filter_map(|place| place.split_once('/'));
+        let standing =
+            tops.map(|(top, _)| top).filter(|top| stage.project.join(top).as_std().is_dir()).collect();
+        Some(Self { stage, own, other, mark, home, names_files, standing })
     }
 
     /// Runs a line in the other session.
@@ -150,11 +156,13 @@ impl World {
         if self.mark.exists() {
             return Some("a program of a command ran outside of the sandbox".to_owned());
         }
-        // A single file is put back when the commands that may have changed it have ended.
+        // A single file is put back when the commands that may have changed it have ended. A
+        // missing directory is effective from when it appears until it is renamed, some
+        // milliseconds later.
         let is_named = |place: &str| self.names_files || ![".gitsettings", "tools/pre-push"].contains(&place);
         let obeyed = parts("obeyed").iter().filter(|place| is_named(place));
-        for place in obeyed.filter(|place| !is_beside || place.contains('/')) {
-            let top = place.split('/').next().unwrap();
+        let top = |place: &'static str| place.split('/').next().unwrap_or(place);
+        for top in obeyed.map(|place| top(place)).filter(|top| !is_beside || self.standing.contains(top)) {
             for (path, bytes) in files(self.stage.project.join(top).as_std()) {
                 let is_aside = path.to_string_lossy().contains(".not-trusted");
                 if !is_aside && String::from_utf8_lossy(&bytes).contains(EVIL) {

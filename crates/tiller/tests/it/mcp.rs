@@ -5,9 +5,11 @@ use crate::{
     editor::Editor,
     home::{Home, stderr, stdout},
     model_server::ModelServer,
+    sandbox::confines,
 };
 use serde_json::{Value, json};
 use std::{
+    io::Write,
     process::Stdio,
     time::{Duration, Instant},
 };
@@ -225,6 +227,42 @@ fn s04_a_projects_servers_start_only_as_trusted() {
         "{doctor}"
     );
     assert_eq!(home.read("started").as_deref(), Some("started\n"), "it was not started again");
+}
+
+#[test]
+fn a_projects_server_reaches_what_the_user_allows() {
+    if !confines(&Home::new()) {
+        return;
+    }
+    let (home, model) = stage(&[("mcp__proj__look", "{}")], 1);
+    let listeners = [(); 2].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    let [allowed, other] = listeners.each_ref().map(|listener| listener.local_addr().unwrap().port());
+    for listener in listeners {
+        std::thread::spawn(move || {
+            listener.incoming().flatten().for_each(|mut to| drop(to.write_all(b"hello\n")))
+        });
+    }
+    let settings = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
+    home.settings(&format!(
+        "{settings}[permissions]\nallow = ['mcp__proj__look', 'network(local:{allowed})']\n"
+    ));
+    let places = format!("127.0.0.1/{allowed} 127.0.0.1/{other} a.invalid/80");
+    let server =
+        json!({ "command": "/bin/sh", "args": [in_project(&home), "ok"], "env": { "CONNECT": places } });
+    home.write(".mcp.json", &json!({ "mcpServers": { "proj": server } }).to_string());
+    let trusted = home.run(&["mcp", "trust", "--yes"]);
+    assert!(trusted.status.success(), "{}", stderr(&trusted));
+    let mut agent = start(&home);
+    let session = open(&mut agent, &home, json!([]));
+    let mut editor = Editor { answer: Some("reject_once"), ..Editor::default() };
+    agent.prompt(&session, "go", &mut editor).unwrap();
+    let requests: Vec<_> = model.requests.iter().take(2).collect();
+    let said = last_result(&requests[1]);
+    assert!(said.contains(&format!("reached:127.0.0.1/{allowed}")), "{said}");
+    assert_eq!(said.matches("reached:").count(), 1, "{said}");
+    assert_eq!(editor.verbs(), ["permission"], "the name is asked about");
+    let titles: Vec<_> = agent.updates.iter().filter_map(|update| update["title"].as_str()).collect();
+    assert!(titles.iter().any(|title| title.contains("a.invalid")), "{titles:?}");
 }
 
 #[test]

@@ -34,6 +34,11 @@ while read -r line; do
     *'"name":"look"'*)
         # The names of its variables, and whether the secret came.
         names=$(env | sed 's/=.*//' | sort | tr '\n' ' ')
+        for place in $CONNECT; do
+            asks='GET / HTTP/1.1\r\nHost: '${place%/*}'\r\n\r\n'
+            got=$(bash -c "exec 3<>/dev/tcp/$place && printf '$asks' >&3 && head -n 1 <&3" 2>/dev/null)
+            [ "$got" = hello ] && names="$names reached:$place"
+        done
         reply '{"content":[{"type":"text","text":"'"$names"' '"${#CANARY}"'"}]}'
         ;;
     *'"name":"die"'*) exit 4 ;;

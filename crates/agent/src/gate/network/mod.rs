@@ -451,8 +451,8 @@ impl Judge {
         answer
     }
 
-    /// Waits until the user can be asked: until there is no other question, and for a server until a
-    /// turn runs. The question must end before the value is dropped.
+    /// Waits until the user can be asked: until there is no other question, and for a server until
+    /// a turn runs. The question must end before the value is dropped.
     async fn may_ask(&self, gone: &CancellationToken) -> Result<tokio::sync::MutexGuard<'_, ()>, String> {
         let waits_for_turn = self.lock().running.as_ref().is_some_and(Running::is_server);
         let wait = self.settings.seen().sandbox.network.ask_wait;
