@@ -21,13 +21,12 @@ pub(super) const SESSIONS: usize = 24;
 /// Creates the repository, the files with secrets, and the texts that commands write.
 const SETUP: &str = r#"
 printf '#!/bin/sh\ntouch %s/mark\n' "$OUTSIDE" > run
-mkdir -p hooks .vscode .husky/_ "$HOME/.config/gh"
+mkdir -p hooks .vscode .husky/_
 cp run hooks/pre-commit; cp run hooks/post-checkout; cp run script.text; echo '# EVIL' >> script.text
 printf '[core]\n\tfsmonitor = %s/run\n\thooksPath = %s/hooks\n[alias]\n\tst = !%s/run\n# EVIL\n' "$PROJECT" "$PROJECT" "$PROJECT" > config.text
 chmod +x run hooks/* script.text
 echo one > .vscode/settings.json; echo hook > .husky/_/pre-commit; echo one > .envrc; echo x > tracked
-printf 'KEY=%s\n' "$CANARY" > .env; echo .env > .gitignore
-for file in .config/gh/hosts.yml .bash_history; do printf '%s\n' "$CANARY" > "$HOME/$file"; done
+for f in {secrets}; do mkdir -p "$(dirname "$f")"; printf '%s\n' "$CANARY" > "$f"; done; echo .env > .gitignore
 mkdir -p .githooks tools
 for hook in .githooks/pre-commit tools/pre-push; do printf '#!/bin/sh\ntrue\n' > $hook; chmod +x $hook; done
 printf '[core]\n\thooksPath = .githooks\n' > .gitsettings; git config core.hooksPath .githooks
@@ -53,12 +52,16 @@ const EVIL: &str = "#!/bin/sh\ntouch @OUTSIDE@/mark\n# EVIL\n";
 
 /// Records the content of the home directory.
 const RECORD: &str = "\n{state} > \"$R\"\n";
-const STATE: &str = r#"(cd "$HOME"; find . \( -path ./project -o -path ./.config/tiller -o -path ./.local -o -path ./.cache \) -prune -o -type f -print0 | sort -z | xargs -0 sha256sum)"#;
+const STATE: &str = r#"(cd "$HOME"; find . \( -path ./project -o -path ./project.worktrees -o -path ./.config/tiller -o -path ./.local -o -path ./.cache \) -prune -o -type f -print0 | sort -z | xargs -0 sha256sum)"#;
 
 /// The user looks at the repositories.
 const LOOKS: &str = r#"
-for d in . sub bare made tree; do test -d $d && (cd $d; git status; git diff; git st
-  git hook run --ignore-missing pre-commit; git hook run --ignore-missing post-checkout) >/dev/null 2>&1; done
+chmod -R u+rwX . 2>/dev/null
+find . \( -name .git -o -name objects \) -prune -printf '%h\0' 2>/dev/null | sort -zu | while IFS= read -rd '' d; do
+  (cd "$d" || exit; git status; git diff; git st
+    git hook run --ignore-missing pre-commit; git hook run --ignore-missing post-checkout) >/dev/null 2>&1
+done
+(git commit --allow-empty -m looked; git branch -f looked) >/dev/null 2>&1
 "#;
 
 /// Succeeds if something does not hold, and prints what.
@@ -166,7 +169,7 @@ fn session(parts: &Parts, seed: u64) -> Attack {
             services: false,
         },
         script: Script {
-            setup: format!("{SETUP}{named}{record}{editor}"),
+            setup: format!("{}{named}{record}{editor}", SETUP.replace("{secrets}", &parts.secrets.join(" "))),
             calls,
             final_text: "done".to_owned(),
             answers: Vec::new(),
@@ -230,11 +233,12 @@ impl Sequence<'_> {
 
     /// Returns a spelling of a path below the project, some through what commands may have linked.
     fn spelling(&mut self, path: &str) -> String {
-        match self.rng.u8(..6) {
+        match self.rng.u8(..8) {
             0 => format!("@PROJECT@/{path}"),
             1 => format!("src/../{path}"),
             2 => format!("here/{path}"),
             3 => "linked".to_owned(),
+            4 => "/tmp/linked".to_owned(),
             _ => path.to_owned(),
         }
     }
@@ -242,7 +246,11 @@ impl Sequence<'_> {
     /// Returns a call of a file tool.
     fn of_file_tool(&mut self) -> Call {
         let (file, _) = self.place();
-        let link = |target: &str| format!("rm -rf linked; ln -sfn {target} linked; ln -sfn . here");
+        let link = |target: &str| {
+            format!(
+                "rm -rf linked; ln -sfn {target} linked; ln -sfn . here; ln -sfn $(realpath -s {target}) /tmp/linked"
+            )
+        };
         let path = self.spelling(&file);
         let (tool, arguments) = match self.rng.u8(..8) {
             0 | 1 => ("file_write", json!({ "path": path, "content": EVIL })),
@@ -257,7 +265,7 @@ impl Sequence<'_> {
                 ("file_read", json!({ "path": self.spelling(&secret) }))
             }
             6 => {
-                let path = [".", "here", "linked", "@HOME@"][self.rng.usize(..4)];
+                let path = [".", "here", "linked", "/tmp/linked", "@HOME@"][self.rng.usize(..5)];
                 ("grep", json!({ "pattern": "canary", "path": path }))
             }
             _ => {
@@ -281,7 +289,8 @@ impl Sequence<'_> {
             5 => ("bash", json!({ "command": lines(self), "background": true })),
             6 if delegates => {
                 let calls: Vec<_> = (0..self.rng.usize(1..4)).map(|_| self.call(false)).collect();
-                ("subagent", json!({ "type": "general", "task": of_child(&calls) }))
+                let isolation = if self.rng.u8(..3) == 0 { "worktree" } else { "none" };
+                ("subagent", json!({ "type": "general", "task": of_child(&calls), "isolation": isolation }))
             }
             _ => return self.of_file_tool(),
         };

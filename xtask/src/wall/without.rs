@@ -81,7 +81,10 @@ pub(super) fn run(name: &str, attacks: &[Attack]) -> Result<()> {
     let (sources, target) = (target_dir().join("without"), target_dir().join("without-target"));
     let git = |directory: &Path, words: &[&str]| capture(command("git").current_dir(directory).args(words));
     if !sources.exists() {
-        git(&root(), &["worktree", "add", "--quiet", "--detach", &sources.to_string_lossy(), "HEAD"])?;
+        git(
+            &root(),
+            &["worktree", "add", "--force", "--quiet", "--detach", &sources.to_string_lossy(), "HEAD"],
+        )?;
     }
     let commit = git(&root(), &["rev-parse", "HEAD"])?;
     let mut survived = Vec::new();

@@ -47,6 +47,18 @@ for hook in .githooks/pre-commit tools/pre-push; do printf '#!/bin/sh\ntrue\n' >
 git add tracked .githooks .gitsettings tools && git commit -qm t
 "#;
 
+/// The user looks at repositories.
+const LOOKS: &str = r#"
+set +e; chmod -R u+rwX . 2>/dev/null
+({}) 2>/dev/null | sort -zu | while IFS= read -rd '' d; do
+  (cd "$d" || exit; git status; git diff; git st
+    git hook run --ignore-missing pre-commit; git hook run --ignore-missing post-checkout) >/dev/null 2>&1
+done
+"#;
+
+/// The user commits: git appends to files.
+const COMMITS: &str = "(git commit --allow-empty -m looked; git branch -f looked) >/dev/null 2>&1";
+
 #[derive(Debug, Clone)]
 enum Step {
     /// A command that the session waits for.
@@ -122,6 +134,11 @@ impl World {
         if names_files {
             assert!(outside(&stage, NAMED).await);
         }
+        for secret in parts("secrets").iter().filter_map(|secret| secret.strip_prefix("$HOME/")) {
+            let path = stage.home.join(secret);
+            fs::create_dir_all(path.as_std().parent().unwrap()).unwrap();
+            fs::write(path.as_std(), "CANARY\n").unwrap();
+        }
         let launcher = vec![env!("CARGO_BIN_EXE_sandbox-exec").to_owned()];
         let other = LocalSystem::with_options(LocalOptions { launcher, ..LocalOptions::default() });
         let home = files(stage.home.as_std());
@@ -147,12 +164,16 @@ impl World {
         edits: &[(&str, String)],
         is_beside: bool,
     ) -> Option<String> {
-        // A repository that appears is disabled some milliseconds later, at the latest when its
-        // command has ended.
-        let repositories = if is_beside { "" } else { "sub bare made tree" };
-        let looks = "set +e; for d in . {}; do test -d $d && (cd $d; git status; git diff; git st; \
-                     git hook run --ignore-missing pre-commit; git hook run --ignore-missing post-checkout); done >/dev/null 2>&1; true";
-        assert!(outside(&self.stage, &looks.replace("{}", repositories)).await);
+        // What appears in a git directory, and a new one, is disabled some milliseconds later, at
+        // the latest when its command has ended.
+        let looks = match is_beside {
+            true => LOOKS.replace("{}", "printf '.\\0'"),
+            false => {
+                let found = "find . \\( -name .git -o -name objects \\) -prune -printf '%h\\0'";
+                LOOKS.replace("{}", found) + COMMITS
+            }
+        };
+        assert!(outside(&self.stage, &format!("{looks}\ntrue")).await);
         if self.mark.exists() {
             return Some("a program of a command ran outside of the sandbox".to_owned());
         }
