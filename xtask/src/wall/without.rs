@@ -92,7 +92,7 @@ pub(super) fn run(name: &str, attacks: &[Attack]) -> Result<()> {
         git(&sources, &["checkout", "--quiet", "--force", "--detach", commit.trim()])?;
         mechanism.remove(&sources)?;
         let mut build = command("cargo");
-        build.current_dir(&sources).env("CARGO_TARGET_DIR", &target).env("CARGO_INCREMENTAL", "0");
+        build.current_dir(&sources).env("CARGO_TARGET_DIR", &target);
         capture(build.args(["build", "--quiet", "--locked", "--package", "tiller"]))?;
         let through = mechanism.missed(attacks, &target.join("debug/tiller"))?;
         let shown = through.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
