@@ -46,10 +46,8 @@ pub(crate) fn run() -> Result<()> {
 
     let clippy = ["clippy", "--workspace", "--all-targets", "--all-features", "--locked"];
     steps.command("clippy", command("cargo").args(clippy).args(["--", "-D", "warnings"]))?;
-    steps.command(
-        "doc tests",
-        command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]),
-    )?;
+    let mut doc_tests = command("cargo");
+    steps.command("doc tests", doc_tests.arg("test").args(TESTED).args(["--doc", "--quiet"]))?;
 
     steps.function("doc", "cargo xtask doc", site::doc)?;
 
