@@ -404,6 +404,9 @@ async fn a_server_of_the_project_is_asked_about() {
             "Let the project's server `words` connect to d.org? It can send there what it can read.",
         ]
     );
+    let requests = stage.client.requests();
+    assert!(requests.iter().all(|asked| asked.brief == asked.question), "{requests:?}");
+    assert_eq!(requests[1].description.title, "[words] Connect to b.org");
     let states = |events: Vec<SessionEvent>| {
         let state = |event| match event {
             SessionEvent::ToolCall(update) if update.name == "server" => update.status,

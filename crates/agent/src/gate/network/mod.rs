@@ -672,7 +672,21 @@ impl Running {
                 (ToolCallId(format!("server_{}", uuid::Uuid::now_v7().simple())), SERVER_CALL)
             }
         };
-        running::question(call, tool, &self.name(), &self.line, title, what, Some(place))
+        let asked =
+            running::question(call, tool, &self.name(), &self.line, self.titled(title), what, Some(place));
+        match self.subject {
+            Subject::Command { .. } => asked,
+            // No call above the question says which server it is.
+            Subject::Server(_) => PermissionRequest { brief: asked.question.clone(), ..asked },
+        }
+    }
+
+    /// Returns a title that names a server, as the titles of subagents' calls name them.
+    fn titled(&self, title: String) -> String {
+        match &self.subject {
+            Subject::Command { .. } => title,
+            Subject::Server(name) => format!("[{}] {title}", crate::one_line(name)),
+        }
     }
 }
 
@@ -716,7 +730,10 @@ fn more_request(
     let program = running.name();
     let asked = request(running, destination, &NetworkScope::Group(group));
     PermissionRequest {
-        description: Description { title: format!("Send more to the group {name}"), ..asked.description },
+        description: Description {
+            title: running.titled(format!("Send more to the group {name}")),
+            ..asked.description
+        },
         question: format!("{facts}. Let {program} send more to {destination}?"),
         brief: format!("{facts}. Let it send more to {destination}?"),
         grant_label: format!("sending to the group {name} in this session"),
