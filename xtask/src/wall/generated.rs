@@ -1,4 +1,4 @@
-//! Generated attacks: sessions in which commands, file tools and subagents do what
+//! Generated attacks: sessions in which commands, file tools, subagents and servers do what
 //! `tests/wall/generated.toml` lists, some of them beside an editor that saves.
 //!
 //! Nothing that commands wrote may run or be obeyed outside of the room, no secret may be shown,
@@ -40,6 +40,15 @@ git checkout -q main
 /// Lets git's configuration name single files of the project.
 const NAMED: &str = r#"
 git config include.path ../.gitsettings; ln -s ../../tools/pre-push .git/hooks/pre-push
+"#;
+
+/// A server of the project that the user trusts, which runs lines when it starts.
+const SERVER: &str = r#"
+cat > serve <<'END'
+{lines}
+END
+printf '{"mcpServers":{"own":{"command":"/bin/bash","args":["%s/serve"]}}}' "$PROJECT" > .mcp.json
+git add -A; git commit -qm server; "$TILLER" mcp trust --yes
 "#;
 
 /// An editor that saves until the project is gone.
@@ -144,7 +153,9 @@ fn session(parts: &Parts, seed: u64) -> Attack {
     // Single files are put back when a command has ended that nothing ran beside.
     let runs_beside = calls.iter().any(|call| call.arguments["background"] == true);
     let save = (sequence.rng.u8(..4) == 0).then(|| sequence.pick(&parts.of_user).replace("{text}", "user"));
-    let is_alone = !runs_beside && save.is_none();
+    let server = (sequence.rng.u8(..6) == 0).then(|| SERVER.replace("{lines}", &sequence.lines()));
+    let is_alone = !runs_beside && save.is_none() && server.is_none();
+    let server = server.unwrap_or_default();
     let editor = save.map(|save| EDITOR.replace("{save}", &save)).unwrap_or_default();
     let obeyed = parts.obeyed.iter().map(String::as_str).filter(|path| match *path {
         ".gitsettings" | "tools/pre-push" => is_alone,
@@ -169,7 +180,10 @@ fn session(parts: &Parts, seed: u64) -> Attack {
             services: false,
         },
         script: Script {
-            setup: format!("{}{named}{record}{editor}", SETUP.replace("{secrets}", &parts.secrets.join(" "))),
+            setup: format!(
+                "{}{named}{server}{record}{editor}",
+                SETUP.replace("{secrets}", &parts.secrets.join(" "))
+            ),
             calls,
             final_text: "done".to_owned(),
             answers: Vec::new(),
@@ -231,6 +245,11 @@ impl Sequence<'_> {
         }
     }
 
+    /// Returns some lines of a command.
+    fn lines(&mut self) -> String {
+        (0..self.rng.usize(1..4)).map(|_| self.line()).collect::<Vec<_>>().join("\n")
+    }
+
     /// Returns a spelling of a path below the project, some through what commands may have linked.
     fn spelling(&mut self, path: &str) -> String {
         match self.rng.u8(..8) {
@@ -281,12 +300,9 @@ impl Sequence<'_> {
 
     /// Returns a call; `delegates` is whether it may start a subagent.
     fn call(&mut self, delegates: bool) -> Call {
-        let lines = |sequence: &mut Self| {
-            (0..sequence.rng.usize(1..4)).map(|_| sequence.line()).collect::<Vec<_>>().join("\n")
-        };
         let (tool, arguments) = match self.rng.u8(..12) {
-            0..5 => ("bash", json!({ "command": lines(self) })),
-            5 => ("bash", json!({ "command": lines(self), "background": true })),
+            0..5 => ("bash", json!({ "command": self.lines() })),
+            5 => ("bash", json!({ "command": self.lines(), "background": true })),
             6 if delegates => {
                 let calls: Vec<_> = (0..self.rng.usize(1..4)).map(|_| self.call(false)).collect();
                 let isolation = if self.rng.u8(..3) == 0 { "worktree" } else { "none" };

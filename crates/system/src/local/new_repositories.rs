@@ -4,11 +4,13 @@
 
 use super::aside::{Aside, set_aside};
 use super::controls;
+use super::entry::EntryHandle;
 use super::index::GitDirectories;
 use crate::AbsPath;
+use rustix::io::Errno;
 
-/// Renames what is new since `before` and would make git execute something. Returns a line for
-/// each.
+/// Renames what is new since `before` and would make git execute something, and removes new links
+/// through which git would write. Returns a line for each.
 pub(super) fn disable_new(now: &GitDirectories, before: &GitDirectories) -> Vec<String> {
     let mut lines = Vec::new();
     for commondir in now.redirections.difference(&before.redirections) {
@@ -17,7 +19,7 @@ pub(super) fn disable_new(now: &GitDirectories, before: &GitDirectories) -> Vec<
         }
     }
     for link in now.links.difference(&before.links) {
-        lines.extend(disable(link, "git would write to where it leads"));
+        lines.extend(remove_link(link));
     }
     for config in now.configs.difference(&before.configs) {
         if controls::read(config).is_none_or(|text| !controls::all_harmless(&text)) {
@@ -51,6 +53,29 @@ fn disable(path: &AbsPath, why: &str) -> Option<String> {
         Ok(Aside::Removed) => Some(format!("{path} was removed: {why}")),
         Ok(Aside::Gone) => None,
         Err(error) => Some(format!("{path} could not be renamed, but should be: {why} ({error})")),
+    }
+}
+
+/// Removes a link. With another name it would be the link of a branch with that name. Returns a line
+/// that says where it led; `None` if it is gone.
+fn remove_link(path: &AbsPath) -> Option<String> {
+    let removed = EntryHandle::open(path, false).map_err(|error| error.to_string()).and_then(|entry| {
+        match rustix::fs::readlinkat(&entry.directory, &entry.name, Vec::new()) {
+            Ok(target) => entry.remove().map(|()| Some(target)).map_err(|error| error.to_string()),
+            // Another file has replaced it.
+            Err(Errno::INVAL | Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    });
+    match removed {
+        Ok(Some(target)) => {
+            let target = String::from_utf8_lossy(target.as_bytes()).into_owned();
+            Some(format!("{path} was removed: it led to {target}, and git would write there"))
+        }
+        Ok(None) => None,
+        Err(error) => Some(format!(
+            "{path} could not be removed, but should be: git would write to where it leads ({error})"
+        )),
     }
 }
 
@@ -93,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn new_links_in_git_directories_are_renamed() {
+    fn new_links_in_git_directories_are_removed() {
         let project = Project::new();
         for directory in [".git/logs/refs/heads", ".git/refs/heads", ".git/objects"] {
             fs::create_dir_all(project.top.join(directory).as_std()).unwrap();
@@ -104,6 +129,7 @@ mod tests {
         new.into_iter().chain([".git/config", ".git/objects/link"]).for_each(|name| project.link(name));
         assert_eq!(disable_new(&project.git(), &before).len(), new.len() + 1);
         assert!(new.into_iter().all(|name| !project.has(name)));
+        assert!(!project.git().links.iter().any(|link| link.as_str().contains("not-trusted")));
         assert!(project.has(".git/refs/old") && project.has(".git/objects/link"));
     }
 
