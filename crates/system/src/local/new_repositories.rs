@@ -56,8 +56,8 @@ fn disable(path: &AbsPath, why: &str) -> Option<String> {
     }
 }
 
-/// Removes a link. With another name it would be the link of a branch with that name. Returns a line
-/// that says where it led; `None` if it is gone.
+/// Removes a link. With another name it would be the link of a branch with that name. Returns a
+/// line that says where it led; `None` if it is gone.
 fn remove_link(path: &AbsPath) -> Option<String> {
     let removed = EntryHandle::open(path, false).map_err(|error| error.to_string()).and_then(|entry| {
         match rustix::fs::readlinkat(&entry.directory, &entry.name, Vec::new()) {
