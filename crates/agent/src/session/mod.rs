@@ -204,7 +204,9 @@ impl Session {
         let begin = self.gate.network().map(|network| network.turn(cancel));
         self.storing = Some(self.log.record_ahead(events, move || {
             then();
-            begin.map(|begin| begin());
+            if let Some(begin) = begin {
+                begin();
+            }
         }));
     }
 

@@ -355,7 +355,7 @@ fn s26_a_referenced_secret_reaches_only_its_server() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    std::io::Write::write_all(&mut set.stdin.take().unwrap(), format!("{CANARY}\n").as_bytes()).unwrap();
+    Write::write_all(&mut set.stdin.take().unwrap(), format!("{CANARY}\n").as_bytes()).unwrap();
     assert!(set.wait_with_output().unwrap().status.success());
     let script = home.path().join("server.sh");
     let script = script.to_str().unwrap();
