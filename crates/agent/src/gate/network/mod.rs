@@ -285,6 +285,14 @@ impl Running {
         }
     }
 
+    /// Lets a server ask in a turn. Its questions are counted in each.
+    fn begin_turn(&mut self, turn: CancellationToken) {
+        if self.cancel.is_cancelled() {
+            self.questions = 0;
+        }
+        self.cancel = turn;
+    }
+
     fn is_server(&self) -> bool {
         matches!(self.subject, Subject::Server(_))
     }
@@ -458,18 +466,20 @@ impl Judge {
         let wait = self.settings.seen().sandbox.network.ask_wait;
         let waiting = async {
             let mut turns = self.turn.clone();
+            let runs =
+                |turn: &Option<CancellationToken>| turn.as_ref().is_some_and(|turn| !turn.is_cancelled());
             loop {
                 let turn = match waits_for_turn {
-                    true => turns.wait_for(Option::is_some).await.ok().and_then(|turn| turn.clone()),
+                    true => turns.wait_for(runs).await.ok().and_then(|turn| turn.clone()),
                     false => None,
                 };
                 let asking = self.asking.lock().await;
                 // The turn may have ended while another question was answered.
-                if turn.as_ref().is_some_and(CancellationToken::is_cancelled) {
+                if turn.is_some() && !runs(&turn) {
                     continue;
                 }
                 if let (Some(turn), Some(running)) = (turn, self.lock().running.as_mut()) {
-                    running.cancel = turn;
+                    running.begin_turn(turn);
                 }
                 return asking;
             }
@@ -494,7 +504,8 @@ impl Judge {
             let mut now = self.lock();
             let running = now.running.as_mut().ok_or("the user is asked only while a command's call runs")?;
             if running.questions == NETWORK_QUESTIONS {
-                return Err(format!("{NETWORK_QUESTIONS} questions were asked for this command"));
+                let whom = if running.is_server() { "server in this turn" } else { "command" };
+                return Err(format!("{NETWORK_QUESTIONS} questions were asked for this {whom}"));
             }
             running.questions += 1;
             (question(running), running.cancel.clone(), running.is_server())
