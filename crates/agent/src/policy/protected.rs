@@ -17,12 +17,30 @@ pub(crate) const FOLDERS: &[&str] = &[
     ".devcontainer",
     ".idea",
     ".zed",
+    ".helix",
+    ".opencode",
+    ".windsurf",
+    ".kiro",
 ];
 
 /// Files that are protected. Files that a user has to run something for, such as those of package
 /// managers, are not: there are too many ways to be one.
-pub(crate) const FILES: &[&str] =
-    &[".mcp.json", ".envrc", ".mise.toml", "mise.toml", ".exrc", ".nvim.lua", ".nvimrc", ".dir-locals.el"];
+pub(crate) const FILES: &[&str] = &[
+    ".mcp.json",
+    "opencode.json",
+    ".envrc",
+    ".mise.toml",
+    "mise.toml",
+    ".mise.local.toml",
+    "mise.local.toml",
+    ".exrc",
+    ".vimrc",
+    ".gvimrc",
+    ".nvim.lua",
+    ".nvimrc",
+    ".dir-locals.el",
+    ".dir-locals-2.el",
+];
 
 /// Files and directories in the project's git directory that decide what git runs.
 pub(crate) const GIT: &[&str] = &[".git/config", ".git/config.worktree", ".git/hooks"];

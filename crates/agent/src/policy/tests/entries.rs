@@ -158,6 +158,8 @@ fn p03_names_that_other_programs_obey_ask_at_any_depth() {
         ".CLAUDE/settings.json",
         ".idea/x.xml",
         ".devcontainer",
+        ".vimrc",
+        ".helix/languages.toml",
     ] {
         assert_eq!(
             case.verdicts("file_write", Effect::Writes, &write(&format!("/w/{file}"))),
