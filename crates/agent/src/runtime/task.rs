@@ -66,23 +66,21 @@ impl SessionTask {
         let notifying = notify_commands(self.session.toolbox().sources().clone(), log.clone());
         let watching = notify_shells(self.session.shells().clone(), log);
         let (mut folder, turn_ended) = (FolderNotes::of(&self.session), self.turn_ended.clone());
+        let is_read = Notify::new();
         let fencing = stop_shells_when_unconfirmed(self.session.shells().clone(), self.session.log().clone());
-        let closing = tokio::select! {
+        tokio::select! {
             biased;
-            closing = self.work() => closing,
+            closing = self.work(&is_read) => closing,
             never = notifying => match never {},
             never = watching => match never {},
-            never = folder.follow(turn_ended) => match never {},
+            never = folder.follow(&is_read, turn_ended) => match never {},
             never = fencing => match never {},
-        };
-        // A short session can end before its directory was read.
-        if !folder.is_read {
-            folder.read().await;
         }
-        closing
     }
 
-    async fn work(mut self) -> Vec<oneshot::Sender<()>> {
+    /// Works until the session is closed. The lease is given back after the directory was read once
+    /// (`is_read`), so that a short session stores it too.
+    async fn work(mut self, is_read: &Notify) -> Vec<oneshot::Sender<()>> {
         // This waits for a thread, so the response to session creation is written meanwhile.
         self.session.gate().sweep().await;
         while self.closing.is_empty() {
@@ -136,6 +134,7 @@ impl SessionTask {
             let _ = reply.send(result);
             self.turn_ended.notify_one();
         }
+        is_read.notified().await;
         self.session.end().await;
         self.closing
     }
@@ -359,7 +358,6 @@ struct FolderNotes {
     log: SessionLog,
     shared: Vec<AbsPath>,
     facts: FolderFacts,
-    is_read: bool,
 }
 
 impl FolderNotes {
@@ -370,15 +368,14 @@ impl FolderNotes {
             log: session.log().clone(),
             shared: session.settings().sandbox.shared.clone(),
             facts: FolderFacts { branch: session.log().branch(), identity: None },
-            is_read: false,
         }
     }
 
     /// Reads now and whenever a turn has ended.
-    async fn follow(&mut self, turn_ended: Arc<Notify>) -> Infallible {
+    async fn follow(&mut self, is_read: &Notify, turn_ended: Arc<Notify>) -> Infallible {
         loop {
             self.read().await;
-            self.is_read = true;
+            is_read.notify_one();
             turn_ended.notified().await;
         }
     }
