@@ -96,6 +96,8 @@ pub(crate) const COPIED_FOLDER_FILES: usize = 2_000;
 pub(crate) const VERSIONS_WAIT: Duration = Duration::from_secs(10);
 /// Maximum size of what is read of them, in bytes.
 pub(crate) const VERSIONS_BYTES: usize = 8 * 1024 * 1024;
+/// Maximum number of files with references whose versions are remembered from session to session.
+pub(crate) const REFERENCES: usize = 1_000;
 /// Maximum size of a control file that commands change in a copy, in bytes.
 pub(crate) const CONTROL_FILE_BYTES: u64 = 1024 * 1024;
 /// Maximum size of a configuration file of the home directory that is copied for commands, in

@@ -218,32 +218,61 @@ impl LocalSystem {
                 self.controls.learn(&root, copies, compared, none.collect(), own.as_ref());
                 continue;
             }
-            let names = folders.iter().filter_map(|path| path.file_name()).map(str::to_owned);
-            let arguments = ["-c", controls::SCRIPT, "sh"].map(str::to_owned).into_iter().chain(names);
-            let command = Command {
-                program: "sh".to_owned(),
-                args: arguments.collect(),
-                cwd: root.clone(),
-                env: controls::SCRIPT_VARIABLES
-                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                    .to_vec(),
-                output_limit: VERSIONS_BYTES,
-                confinement: Confinement::Required(Sandbox {
-                    level: SandboxLevel::ReadOnly,
-                    ..sandbox.clone()
-                }),
-                input: None,
-                interactive: false,
-                executor_approved: false,
-            };
-            let output = tokio::time::timeout(VERSIONS_WAIT, self.output_of(command)).await;
-            let mut versions = controls::versions(&output.unwrap_or_default());
+            let names: Vec<_> =
+                folders.iter().filter_map(|path| path.file_name()).map(str::to_owned).collect();
+            let output = self.printed_versions(&root, names, sandbox, own.clone()).await;
+            let mut versions = controls::versions(&output);
             let folders = folders.into_iter().map(|path| {
                 let name = path.file_name().unwrap_or_default();
                 (path.clone(), versions.remove(name).unwrap_or_default())
             });
             self.controls.learn(&root, copies, compared, folders.collect(), own.as_ref());
         }
+    }
+
+    /// Returns what git prints about the versions of the folders with these names in `root`. It is
+    /// not asked again, also in later sessions, while the references of the repository are the same.
+    async fn printed_versions(
+        &self,
+        root: &AbsPath,
+        names: Vec<String>,
+        sandbox: &Sandbox,
+        own: Option<AbsPath>,
+    ) -> String {
+        let references = || {
+            let (root, names) = (root.clone(), names.clone());
+            blocking(move || controls::references(&root, &names))
+        };
+        let before = match &own {
+            Some(own) => references().await.map(|references| (own, references)),
+            None => None,
+        };
+        if let Some((own, references)) = &before
+            && let Some(output) = controls::remembered(own, root, references)
+        {
+            return output;
+        }
+        let arguments = ["-c", controls::SCRIPT, "sh"].map(str::to_owned).into_iter().chain(names.clone());
+        let command = Command {
+            program: "sh".to_owned(),
+            args: arguments.collect(),
+            cwd: root.clone(),
+            env: controls::SCRIPT_VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+            output_limit: VERSIONS_BYTES,
+            confinement: Confinement::Required(Sandbox { level: SandboxLevel::ReadOnly, ..sandbox.clone() }),
+            input: None,
+            interactive: false,
+            executor_approved: false,
+        };
+        let output = tokio::time::timeout(VERSIONS_WAIT, self.output_of(command)).await.unwrap_or_default();
+        // Of references that changed meanwhile, it is not known which ones git has read.
+        if let Some((own, before)) = before
+            && !output.is_empty()
+            && references().await.as_ref() == Some(&before)
+        {
+            controls::remember(own, root, &before, &output);
+        }
+        output
     }
 
     /// Returns what a command prints; nothing if it fails or prints more than is kept.

@@ -16,6 +16,7 @@ mod folders;
 mod known_versions;
 mod named;
 mod new_folders;
+mod remembered;
 mod shared_base;
 mod small_file;
 
@@ -24,6 +25,7 @@ pub(super) use files::Base;
 pub(super) use folders::{SCRIPT, SCRIPT_VARIABLES, Tree, versions};
 pub(super) use named::{is_in_git, named};
 pub(super) use new_folders::NewFolder;
+pub(super) use remembered::{references, remember, remembered};
 pub(super) use small_file::read;
 
 use crate::{AbsPath, ControlChange, ControlPlace, GitRemote, LinkedFile, SystemError};

@@ -147,12 +147,12 @@ const MOST_VISIBLE: usize = 512;
 /// Covers what other users cannot read. Commands of root would be able to.
 fn cover_private(directory: &Path, depth: usize) -> Result<(), String> {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let Ok(found) = fs::symlink_metadata(&path) else { continue };
-        let readable = if found.is_dir() { 0o005 } else { 0o004 };
-        if found.is_symlink() {
+        // Links are most of what is there, and their targets are found by themselves.
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
         }
+        let (path, Ok(found)) = (entry.path(), entry.metadata()) else { continue };
+        let readable = if found.is_dir() { 0o005 } else { 0o004 };
         if found.mode() & readable != readable {
             cover(&path).map_err(problem(path.display()))?;
         } else if found.is_dir() && depth > 1 {
