@@ -231,7 +231,8 @@ impl LocalSystem {
     }
 
     /// Returns what git prints about the versions of the folders with these names in `root`. It is
-    /// not asked again, also in later sessions, while the references of the repository are the same.
+    /// not asked again, also in later sessions, while the references of the repository are the
+    /// same.
     async fn printed_versions(
         &self,
         root: &AbsPath,

@@ -1,18 +1,18 @@
 //! What git printed about the versions of a project's folders, from session to session. Objects of
 //! git never change, so the same references have the same versions, and git is not asked again.
 
+use super::folders::{SCRIPT, Version};
 use super::known_versions::id;
 use super::small_file::{NEW, read, write};
 use crate::AbsPath;
 use crate::limits::REFERENCES;
-use crate::local::controls::folders::{SCRIPT, Version};
 use crate::text::hexadecimal;
 use sha1::{Digest, Sha1};
 use std::fs;
 
 /// Returns a text that differs whenever the references of the repository around `root` do, or the
-/// `names` that git is asked about. `None` if they are not in plain files of a usual number and size,
-/// as in a worktree.
+/// `names` that git is asked about. `None` if they are not in plain files of a usual number and
+/// size, as in a worktree.
 pub(in crate::local) fn references(root: &AbsPath, names: &[String]) -> Option<String> {
     let mut above = std::iter::successors(Some(root.clone()), AbsPath::parent);
     let git = above
