@@ -285,3 +285,19 @@ fn nothing_of_a_command_is_obeyed_outside() {
         prop_assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
     });
 }
+
+#[tokio::test]
+async fn a_hook_whose_file_a_branch_lacks_is_judged() {
+    let Some(world) = World::new(true).await else { return };
+    let hook = world.stage.project.join(".git/hooks/pre-push");
+    let restored = "git switch -q -; mkdir -p tools; git checkout -q tools";
+    for line in [
+        "mkdir -p tools; cat script.text > tools/pre-push",
+        "mkdir x; cp script.text x/pre-push; ln -s x tools",
+    ] {
+        outside(&world.stage, "git switch -q other; rm -rf tools").await;
+        let (output, _) = world.stage.run(line).await.unwrap();
+        assert!(fs::read_to_string(hook.as_std()).is_err(), "{line}: {output}");
+        outside(&world.stage, restored).await;
+    }
+}

@@ -13,6 +13,8 @@ use std::path::Path;
 const ADDRESSES: [&str; 4] = ["branch", "remote", "submodule", "url"];
 /// Maximum depth of included configurations.
 const DEPTH: u8 = 5;
+/// Maximum number of links that lead from one to the next.
+const LINKS: usize = 8;
 /// Maximum number of files and directories that are found in a project.
 const NAMES: usize = 64;
 
@@ -96,10 +98,10 @@ impl Found<'_> {
     fn targets(&mut self, hooks: &AbsPath) {
         for entry in fs::read_dir(hooks.as_std()).into_iter().flatten().flatten().take(NAMES) {
             if entry.file_type().is_ok_and(|kind| kind.is_symlink())
-                && let Ok(target) = fs::canonicalize(entry.path())
-                && let Ok(target) = AbsPath::from_os(&target)
+                && let Ok(link) = AbsPath::from_os(&entry.path())
+                && let Some(target) = destination(&link)
             {
-                self.add(&target, false);
+                self.add(&target, true);
             }
         }
     }
@@ -121,6 +123,25 @@ impl Found<'_> {
             self.files.insert(path.clone());
         }
     }
+}
+
+/// Returns the place to which a path leads through links, also where nothing exists there: a branch
+/// may lack the file of a hook, and whatever is created there becomes the hook.
+fn destination(path: &AbsPath) -> Option<AbsPath> {
+    let mut path = path.clone();
+    for _ in 0..LINKS {
+        let mut above = std::iter::successors(Some(path.clone()), AbsPath::parent);
+        let entry = above.find(|path| fs::symlink_metadata(path.as_std()).is_ok())?;
+        let rest = path.relative_to(&entry)?.to_owned();
+        if let Ok(real) = fs::canonicalize(entry.as_std()) {
+            let real = AbsPath::from_os(&real).ok()?;
+            return Some(if rest.is_empty() { real } else { real.join(rest) });
+        }
+        // A link to nothing.
+        let target = AbsPath::from_os(&fs::canonicalize(entry.parent()?.as_std()).ok()?).ok()?;
+        path = target.join(fs::read_link(entry.as_std()).ok()?.to_str()?).join(rest);
+    }
+    None
 }
 
 /// Returns whether a path leads into a directory `.git`.
