@@ -3,18 +3,16 @@
 
 use super::config::Config;
 use super::small_file::read;
+use crate::local::entry::resolve;
 use crate::local::sandbox::git_directory;
 use crate::{AbsPath, GitNames};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 /// Sections whose values are addresses and references.
 const ADDRESSES: [&str; 4] = ["branch", "remote", "submodule", "url"];
 /// Maximum depth of included configurations.
 const DEPTH: u8 = 5;
-/// Maximum number of links that lead from one to the next.
-const LINKS: usize = 8;
 /// Maximum number of files and directories that are found in a project.
 const NAMES: usize = 64;
 
@@ -45,7 +43,7 @@ pub(in crate::local) fn named(roots: &[AbsPath], home: Option<&AbsPath>) -> GitN
 }
 
 /// Returns the top directory of the repository of a root, and its git directory.
-fn repository(root: &AbsPath) -> Option<(AbsPath, AbsPath)> {
+pub(super) fn repository(root: &AbsPath) -> Option<(AbsPath, AbsPath)> {
     let mut above = std::iter::successors(Some(root.clone()), AbsPath::parent);
     let top = above.find(|path| fs::symlink_metadata(path.join(".git").as_std()).is_ok())?;
     let git = match top.join(".git") {
@@ -81,27 +79,28 @@ impl Found<'_> {
             } else if ["include", "includeif"].contains(&section) && name == "path" {
                 let Some(directory) = config.parent() else { continue };
                 let included = self.path(&directory, value);
-                self.add(&included, true);
+                self.add(&included);
                 self.read(top, &included, depth);
             } else if !ADDRESSES.contains(&section) && (section != "alias" || value.starts_with('!')) {
                 for word in value.split([' ', '\t', '"', '\'', ';', '&', '|', '(', ')', '!', '=', '$']) {
                     if is_path(word) {
                         let file = self.path(top, word);
-                        self.add(&file, true);
+                        self.add(&file);
                     }
                 }
             }
         }
     }
 
-    /// Adds the targets of links in a directory of hooks.
+    /// Adds the targets of links in a directory of hooks. A branch may lack the target: whatever is
+    /// created there becomes the hook.
     fn targets(&mut self, hooks: &AbsPath) {
         for entry in fs::read_dir(hooks.as_std()).into_iter().flatten().flatten().take(NAMES) {
             if entry.file_type().is_ok_and(|kind| kind.is_symlink())
                 && let Ok(link) = AbsPath::from_os(&entry.path())
-                && let Some(target) = destination(&link)
+                && let Ok(target) = resolve(&link)
             {
-                self.add(&target, true);
+                self.add(&target);
             }
         }
     }
@@ -117,31 +116,13 @@ impl Found<'_> {
         self.roots.iter().any(|root| path.starts_with(root))
     }
 
-    fn add(&mut self, path: &AbsPath, if_missing: bool) {
-        let is_file = |path: &Path| fs::symlink_metadata(path).map_or(if_missing, |found| found.is_file());
-        if self.is_inside(path) && !is_in_git(path) && is_file(path.as_std()) {
+    /// Adds a file, also one that does not exist.
+    fn add(&mut self, path: &AbsPath) {
+        let is_other = fs::symlink_metadata(path.as_std()).is_ok_and(|found| !found.is_file());
+        if self.is_inside(path) && !is_in_git(path) && !is_other {
             self.files.insert(path.clone());
         }
     }
-}
-
-/// Returns the place to which a path leads through links, also where nothing exists there: a branch
-/// may lack the file of a hook, and whatever is created there becomes the hook.
-fn destination(path: &AbsPath) -> Option<AbsPath> {
-    let mut path = path.clone();
-    for _ in 0..LINKS {
-        let mut above = std::iter::successors(Some(path.clone()), AbsPath::parent);
-        let entry = above.find(|path| fs::symlink_metadata(path.as_std()).is_ok())?;
-        let rest = path.relative_to(&entry)?.to_owned();
-        if let Ok(real) = fs::canonicalize(entry.as_std()) {
-            let real = AbsPath::from_os(&real).ok()?;
-            return Some(if rest.is_empty() { real } else { real.join(rest) });
-        }
-        // A link to nothing.
-        let target = AbsPath::from_os(&fs::canonicalize(entry.parent()?.as_std()).ok()?).ok()?;
-        path = target.join(fs::read_link(entry.as_std()).ok()?.to_str()?).join(rest);
-    }
-    None
 }
 
 /// Returns whether a path leads into a directory `.git`.

@@ -3,6 +3,7 @@
 
 use super::folders::{SCRIPT, Version};
 use super::known_versions::id;
+use super::named::repository;
 use super::small_file::{NEW, read, write};
 use crate::AbsPath;
 use crate::limits::REFERENCES;
@@ -14,11 +15,10 @@ use std::fs;
 /// `names` that git is asked about. `None` if they are not in plain files of a usual number and
 /// size, as in a worktree.
 pub(in crate::local) fn references(root: &AbsPath, names: &[String]) -> Option<String> {
-    let mut above = std::iter::successors(Some(root.clone()), AbsPath::parent);
-    let git = above
-        .by_ref()
-        .map(|path| path.join(".git"))
-        .find(|git| fs::symlink_metadata(git.as_std()).is_ok())?;
+    let (top, git) = repository(root)?;
+    if git != top.join(".git") {
+        return None;
+    }
     let is_elsewhere = |name: &str| fs::symlink_metadata(git.join(name).as_std()).is_ok();
     if ["commondir", "reftable"].into_iter().any(is_elsewhere) {
         return None;
