@@ -95,7 +95,8 @@ pub struct ProtectedPaths {
     pub compared: Vec<AbsPath>,
     /// Files that commands change in a copy. The launcher puts links to the copies in their place.
     pub linked: Vec<LinkedFile>,
-    /// Those of the guarded directories that commands may change in a copy.
+    /// Those of the guarded directories that commands may change in a copy. In a request to the
+    /// launcher, those that do not exist.
     pub copied: Vec<AbsPath>,
     /// Directories that commands change in a copy. The launcher mounts the copies in their place.
     pub folders: Vec<LinkedFile>,

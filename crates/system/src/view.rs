@@ -197,6 +197,12 @@ impl HomeEntry {
 }
 
 impl View {
+    /// Returns the directory for what sessions of the project know of each other, which commands
+    /// cannot open.
+    pub(crate) fn own(&self) -> Option<AbsPath> {
+        self.home.as_ref()?.changes.parent()
+    }
+
     /// Returns where the file is that commands find at a path: of [`TEMP_PLACE`] they see the
     /// session's own directory.
     pub fn stored(&self, path: &AbsPath) -> AbsPath {

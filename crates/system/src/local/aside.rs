@@ -3,8 +3,12 @@
 use super::entry::EntryHandle;
 use super::files::rename_to_free_name;
 use crate::AbsPath;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 /// The maximum number of names that are tried.
 const NAMES: usize = 100;
@@ -17,6 +21,69 @@ pub(super) fn name(name: &OsStr, number: usize) -> OsString {
         aside.push(format!("-{number}"));
     }
     aside
+}
+
+/// By which the processes of a project rename new folders one at a time.
+#[derive(Debug, Default)]
+pub(super) struct Turns(Option<File>);
+
+impl Turns {
+    /// Opens the project's directory `own`, which commands cannot open. Without one, nothing is
+    /// waited for.
+    pub(super) fn open(own: Option<&AbsPath>) -> Self {
+        Self(own.and_then(|own| File::open(own.as_std()).ok()))
+    }
+
+    /// Waits until no other process renames a new folder. The turn ends when it is dropped.
+    pub(super) fn take(&self) -> Turn<'_> {
+        let directory = self.0.as_ref();
+        Turn(directory.filter(|directory| directory.lock().is_ok()))
+    }
+}
+
+/// While it is held, no other process of the project renames a new folder.
+#[derive(Debug)]
+pub(super) struct Turn<'a>(Option<&'a File>);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(directory) = self.0 {
+            directory.unlock().ok();
+        }
+    }
+}
+
+/// A renamed folder that commands find at its old path. Its supervisors have it open, with a shared
+/// lock.
+#[derive(Debug)]
+pub(super) struct Used(#[expect(dead_code, reason = "its lock is held")] Option<OwnedFd>);
+
+impl Used {
+    /// Notes that a supervisor uses the folder. A command that has locked it keeps the lock.
+    pub(super) fn by_this_process(folder: &Path) -> Self {
+        let folder = open(folder).ok();
+        Self(
+            folder.inspect(|folder| flock(folder, FlockOperation::NonBlockingLockShared).unwrap_or_default()),
+        )
+    }
+}
+
+/// Returns whether a supervisor uses a renamed folder.
+pub(super) fn is_used(folder: &Path) -> bool {
+    open(folder).is_ok_and(|folder| flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err())
+}
+
+/// Opens a directory. A command may have put something else in its place, which is not waited for.
+fn open(folder: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::empty())
+}
+
+/// Returns the new paths of the folders and files that were renamed from `path`, beginning with the
+/// one that has this number.
+pub(super) fn renamed(path: &Path, first: usize) -> impl Iterator<Item = PathBuf> {
+    let renamed = move |number| path.with_file_name(name(path.file_name().unwrap_or_default(), number));
+    (first..).map(renamed).take_while(|path| fs::symlink_metadata(path).is_ok())
 }
 
 /// The result of an attempt to rename a file.

@@ -1,6 +1,7 @@
 //! Preparation before the launcher starts a command, and what is done after it: finds secret and
 //! guarded files, creates the session's private temporary directory, and disables what was left.
 
+use super::aside::Turns;
 use super::entry::EntryHandle;
 use super::{
     LocalSystem,
@@ -126,6 +127,10 @@ impl LocalSystem {
         self.learn_versions(&sandbox, support).await;
         let launcher = self.options.launcher.clone();
         let network = served.clone();
+        let turns = Arc::new(Turns::open(sandbox.view.own().as_ref()));
+        // They are counted before the folders are searched for.
+        let expect = |path: &AbsPath| NewFolder::expect(path, &turns);
+        let expected: Vec<_> = sandbox.protected.copied.iter().map(expect).collect();
         let (sandbox, room, aftermath, remotes) = blocking(move || {
             let mut remotes = Vec::new();
             let bases = compare_files(&mut sandbox, &controls, waits && support.namespaces);
@@ -145,11 +150,12 @@ impl LocalSystem {
             };
             let writes = sandbox.level == SandboxLevel::WorkspaceWrite;
             let protected = &sandbox.protected;
+            let is_new = |folder: &NewFolder| protected.copied.contains(&folder.path);
             let changeable = Changeable {
                 linked: protected.linked.clone(),
                 folders: protected.folders.clone(),
                 bases,
-                new: protected.copied.iter().filter_map(NewFolder::expect).collect(),
+                new: expected.into_iter().filter(is_new).map(|folder| folder.announced(&controls)).collect(),
             };
             let copies = sandbox.view.copies.clone();
             let aftermath = writes.then_some(Aftermath { before, controls, copies, changeable });
@@ -401,10 +407,12 @@ fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), System
     let others: Vec<_> = others.chain(&protected.sockets).collect();
     let holds_more = |path: &AbsPath| others.iter().any(|other| other.starts_with(path) && *other != path);
     let folders: Vec<_> = protected.copied.iter().filter(|path| !holds_more(path)).cloned().collect();
-    let (folders, lines) = controls.prepare_folders(&folders, copies)?;
-    lines.iter().for_each(|line| tracing::info!("{line}"));
-    protected.guarded.retain(|path| folders.iter().all(|folder| folder.path != *path));
+    let (folders, missing) = controls.prepare_folders(&folders, copies)?;
+    let is_copied =
+        |path: &AbsPath| missing.contains(path) || folders.iter().any(|folder| folder.path == *path);
+    protected.guarded.retain(|path| !is_copied(path));
     protected.folders = folders;
+    protected.copied = missing;
     Ok(())
 }
 
@@ -433,7 +441,7 @@ fn protect_named(sandbox: &mut Sandbox, named: GitNames) {
 /// Returns the directory for what sessions know of each other. The directories for what commands
 /// have changed in the home directory are in it.
 fn shared_by_sessions(view: &View) -> Option<AbsPath> {
-    let own = view.home.as_ref()?.changes.parent()?;
+    let own = view.own()?;
     private_directory::create(&own).ok().map(|()| own)
 }
 

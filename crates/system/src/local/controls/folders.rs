@@ -15,7 +15,7 @@ use sha1::{Digest, Sha1};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::hash::{Hash, Hasher};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// A file as git records it: the id of its content, and whether it is executable.
@@ -108,15 +108,18 @@ impl Folders {
             // has it. Git takes no notice of an empty one.
             folder.is_placed = fs::create_dir(path.as_std()).is_ok();
         }
-        let Some(original) = tree(path, &mut folder.seen) else { return Ok(None) };
+        let Some(mut original) = tree(path, &mut folder.seen) else { return Ok(None) };
         let lines = match folder.is_copied && copy.as_std().is_dir() {
             true => folder.take_over(&copy, original, findings)?,
             false => {
                 fs::remove_dir_all(copy.as_std()).ok();
                 super::super::private_directory::create(&copy)
                     .map_err(|source| SystemError::from_io("make", &copy, source))?;
-                for file in original.keys() {
-                    copied(&path.join(file), &copy.join(file))?;
+                for file in original.keys().cloned().collect::<Vec<_>>() {
+                    match copied(&path.join(&file), &copy.join(&file)) {
+                        Err(_) if is_gone(&path.join(&file)) => drop(original.remove(&file)),
+                        done => done?,
+                    }
                 }
                 (folder.base, folder.is_copied) = (original, true);
                 Vec::new()
@@ -130,7 +133,8 @@ impl Folders {
         directory.join(name(path))
     }
 
-    /// Moves the files of a renamed folder into the copy of the one that it was.
+    /// Copies the files of a renamed folder into the copy of the one that it was, and removes the
+    /// renamed one unless it `stays`.
     ///
     /// # Errors
     /// The reason, if it stays where it is: it is too large, or has something in it that is neither
@@ -139,6 +143,7 @@ impl Folders {
         &mut self,
         path: &AbsPath,
         aside: &AbsPath,
+        stays: bool,
         directory: &AbsPath,
     ) -> Result<(), String> {
         let files = tree(aside, &mut Seen::new());
@@ -153,6 +158,9 @@ impl Folders {
         folder.is_placed |= fs::read_dir(path.as_std()).is_ok_and(|mut entries| entries.next().is_none());
         for file in files.keys() {
             copied(&aside.join(file), &copy.join(file)).map_err(|error| error.to_string())?;
+        }
+        if stays {
+            return Ok(());
         }
         let entry = EntryHandle::open(aside, false).map_err(|error| error.to_string())?;
         entry.remove().map_err(|error| error.to_string())
@@ -225,7 +233,11 @@ impl Folder {
                 lines.extend(findings.report(&path.join(&file), why));
             }
             match original.contains_key(&file) {
-                true => copied(&path.join(&file), &at.join(&file))?,
+                // One that has gone meanwhile is found missing before the next command.
+                true => match copied(&path.join(&file), &at.join(&file)) {
+                    Err(_) if is_gone(&path.join(&file)) => {}
+                    done => done?,
+                },
                 false => removed(at, &file),
             }
         }
@@ -290,7 +302,7 @@ fn changes(one: &Tree, other: &Tree) -> BTreeSet<String> {
 }
 
 /// Reads a folder, without following links. A file that has not changed since it was seen is not
-/// read again.
+/// read again. `None` if the folder is not there, or has something in it that is not copied.
 pub(super) fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
     let (mut found, mut bytes) = (Tree::new(), 0);
     if seen.len() > 4 * COPIED_FOLDER_FILES {
@@ -299,6 +311,10 @@ pub(super) fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
     let mut directories = vec![String::new()];
     while let Some(directory) = directories.pop() {
         let at = if directory.is_empty() { top.clone() } else { top.join(&directory) };
+        // What a command removes meanwhile is not there.
+        if at != *top && is_gone(&at) {
+            continue;
+        }
         if !fs::symlink_metadata(at.as_std()).ok()?.is_dir() {
             return None;
         }
@@ -306,7 +322,11 @@ pub(super) fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
             let entry = entry.ok()?;
             let name = text_of(&entry.file_name());
             let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
-            let metadata = fs::symlink_metadata(top.join(&path).as_std()).ok()?;
+            let file = top.join(&path);
+            let metadata = match fs::symlink_metadata(file.as_std()) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                found => found.ok()?,
+            };
             if metadata.is_dir() {
                 directories.push(path);
             } else {
@@ -314,12 +334,14 @@ pub(super) fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
                 if bytes > COPIED_FOLDER_BYTES || found.len() >= COPIED_FOLDER_FILES {
                     return None;
                 }
-                let file = top.join(&path);
                 let stamp = FileStamp::of(&file);
                 let known = seen.get(&file).filter(|(known, _)| metadata.is_file() && *known == stamp);
                 let version = match known {
                     Some((_, version)) => version.clone(),
-                    None => version_of(&file)?,
+                    None => match version_of(&file) {
+                        None if is_gone(&file) => continue,
+                        read => read?,
+                    },
                 };
                 if stamp.is_settled() {
                     seen.insert(file, (stamp, version.clone()));
@@ -329,6 +351,10 @@ pub(super) fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
         }
     }
     Some(found)
+}
+
+fn is_gone(path: &AbsPath) -> bool {
+    fs::symlink_metadata(path.as_std()).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// The content of a file, and its permission bits.

@@ -35,7 +35,8 @@ use findings::Findings;
 use folders::{Content, Folders};
 use small_file::{LOCK, NEW, name, write};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fs;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The name of the directory of the bases, next to that of the copies.
 const BASES: &str = "bases";
@@ -62,6 +63,9 @@ pub(super) struct Controls {
     findings: Mutex<Findings>,
     folders: Mutex<Folders>,
     files: Mutex<Files>,
+    /// The folders that a command that runs may create, each with the number of the first name that
+    /// was free for a renamed one.
+    expected: Mutex<HashMap<AbsPath, Weak<usize>>>,
     /// The remotes of the repositories in a directory, by it and the directory of a session's
     /// copies, as they were before the session's first command.
     remotes: Mutex<HashMap<(AbsPath, AbsPath), Vec<GitRemote>>>,
@@ -213,21 +217,49 @@ impl Controls {
     }
 
     /// Returns the folders of `paths` that commands change in a copy below `directory`, with their
-    /// copies up to date, and a line for each change that is lost. The others are left out.
+    /// copies up to date, and those that do not exist or that a command is creating. The others are
+    /// left out. A change that is lost is logged.
     pub(super) fn prepare_folders(
         &self,
         paths: &[AbsPath],
         directory: &AbsPath,
-    ) -> Result<(Vec<LinkedFile>, Vec<String>), SystemError> {
+    ) -> Result<(Vec<LinkedFile>, Vec<AbsPath>), SystemError> {
         let (mut findings, mut known) = (self.findings(), self.folders());
-        let (mut linked, mut lines) = (Vec::new(), Vec::new());
+        let (mut linked, mut missing) = (Vec::new(), Vec::new());
         for path in paths {
-            if let Some((folder, more)) = known.prepare(path, directory, &mut findings)? {
-                linked.push(folder);
-                lines.extend(more);
+            if self.is_expected(path) {
+                missing.push(path.clone());
+                continue;
+            }
+            let is_missing = fs::symlink_metadata(path.as_std()).is_err();
+            match known.prepare(path, directory, &mut findings)? {
+                Some((folder, lines)) => {
+                    linked.push(folder);
+                    lines.iter().for_each(|line| tracing::info!("{line}"));
+                }
+                None if is_missing => missing.push(path.clone()),
+                None => {}
             }
         }
-        Ok((linked, lines))
+        Ok((linked, missing))
+    }
+
+    /// Notes that a command may create a folder, until what is returned is dropped. `first` is the
+    /// number of the first name that is free for a renamed one; commands that run at once have the
+    /// same.
+    pub(super) fn expect(&self, path: &AbsPath, first: usize) -> Arc<usize> {
+        let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = expected.entry(path.clone()).or_default();
+        known.upgrade().unwrap_or_else(|| {
+            let new = Arc::new(first);
+            *known = Arc::downgrade(&new);
+            new
+        })
+    }
+
+    fn is_expected(&self, path: &AbsPath) -> bool {
+        let expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        expected.get(path).is_some_and(|known| known.strong_count() > 0)
     }
 
     fn findings(&self) -> MutexGuard<'_, Findings> {
@@ -341,7 +373,6 @@ fn base(copy: &AbsPath) -> AbsPath {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     const BASE: &str = "[core]\n\tbare = false\n";
 

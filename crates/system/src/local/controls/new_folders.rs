@@ -2,25 +2,33 @@
 //! folder when something is in it, and the command finds it where it was. When the command has
 //! ended, the folder becomes the copy of one that does not exist.
 
+use super::Controls;
 use super::findings::Findings;
 use super::folders::Folders;
 use crate::AbsPath;
-use crate::local::aside;
+use crate::local::aside::{self, Turns};
 use std::fs;
+use std::sync::Arc;
 
 /// A folder that does not exist before a command.
 #[derive(Debug)]
 pub(in crate::local) struct NewFolder {
-    path: AbsPath,
+    pub(in crate::local) path: AbsPath,
     /// The number of the first name that is free for a renamed folder.
-    first: usize,
+    first: Arc<usize>,
+    turns: Arc<Turns>,
 }
 
 impl NewFolder {
-    /// Notes that a folder does not exist; `None` if it does.
-    pub(in crate::local) fn expect(path: &AbsPath) -> Option<Self> {
-        let first = || (0..).find(|number| !is_there(&aside(path, *number))).unwrap_or_default();
-        (!is_there(path)).then(|| Self { path: path.clone(), first: first() })
+    /// Notes which renamed folders there are before a command.
+    pub(in crate::local) fn expect(path: &AbsPath, turns: &Arc<Turns>) -> Self {
+        let first = aside::renamed(path.as_std(), 0).count();
+        Self { path: path.clone(), first: Arc::new(first), turns: Arc::clone(turns) }
+    }
+
+    /// Lets other commands find the folder if this one creates it, until it is dropped.
+    pub(in crate::local) fn announced(self, controls: &Controls) -> Self {
+        Self { first: controls.expect(&self.path, *self.first), ..self }
     }
 
     /// Makes copies of the files that commands have created in the folder. Returns a line for a
@@ -32,25 +40,24 @@ impl NewFolder {
         findings: &mut Findings,
     ) -> Vec<String> {
         let mut lines = Vec::new();
-        for aside in (self.first..).map(|number| aside(&self.path, number)).take_while(is_there) {
-            if let Err(why) = folders.adopt(&self.path, &aside, directory) {
-                // The launcher has put an empty directory in its place.
-                fs::remove_dir(self.path.as_std()).ok();
-                lines.push(format!("{} was renamed to {aside}: {why}", self.path));
+        {
+            let _turn = self.turns.take();
+            for renamed in aside::renamed(self.path.as_std(), *self.first) {
+                let Ok(renamed) = AbsPath::from_os(&renamed) else { continue };
+                // Another command that runs finds the folder at its old path too.
+                let stays = aside::is_used(renamed.as_std());
+                match folders.adopt(&self.path, &renamed, stays, directory) {
+                    Err(why) if !stays => {
+                        // The launcher has put an empty directory in its place.
+                        fs::remove_dir(self.path.as_std()).ok();
+                        lines.push(format!("{} was renamed to {renamed}: {why}", self.path));
+                    }
+                    _ => {}
+                }
             }
         }
         let copy = folders.copy_of(&self.path, directory);
         lines.extend(folders.carry(&copy, directory, findings));
         lines
     }
-}
-
-/// Returns the path of a renamed folder, as the launcher chooses it.
-fn aside(path: &AbsPath, number: usize) -> AbsPath {
-    let name = aside::name(path.as_std().file_name().unwrap_or_default(), number);
-    path.parent().unwrap_or_else(|| path.clone()).join_os(&name)
-}
-
-fn is_there(path: &AbsPath) -> bool {
-    fs::symlink_metadata(path.as_std()).is_ok()
 }

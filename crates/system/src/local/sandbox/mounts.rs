@@ -75,7 +75,12 @@ pub(super) fn guard(sandbox: &Sandbox) -> Result<(), String> {
 /// Lets the command find a directory that was renamed to `name` at its old path only. Other
 /// programs find an empty directory there, which stays when the command ends.
 pub(super) fn place(path: &Path, name: &Path) -> Result<(), String> {
-    std::fs::create_dir(path).map_err(problem(path.display()))?;
+    match std::fs::create_dir(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(problem(path.display())(error));
+        }
+        _ => {}
+    }
     mount_bind(name, path).map_err(problem(path.display()))?;
     cover(name).map_err(problem(name.display()))
 }

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::SandboxLevel;
 use crate::limits::DEADLINE_STEP;
+use crate::local::aside::{Turns, Used};
 use crate::local::deadline::Watched;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -26,7 +27,6 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -65,10 +65,13 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         .guarded
         .iter()
         .chain(protected.linked.iter().chain(&protected.folders).map(|file| &file.path));
-    let mut watch = match Watch::new(&protected.reserved, guarded.filter(|_| request.joins)) {
+    let copied = if request.joins { protected.copied.as_slice() } else { &[] };
+    let mut watch = match Watch::new(&protected.reserved, guarded.filter(|_| request.joins), copied) {
         Ok(watch) => watch,
         Err(problem) => return failed(&problem),
     };
+    // The directory is not in the room.
+    let turns = Turns::open(request.sandbox.view.own().as_ref());
     let (child, inner) = match start(&request, &room, inner_arguments, input) {
         Ok(started) => started,
         Err(problem) => return failed(&problem),
@@ -77,13 +80,17 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     if let Ok(null) = open_null() {
         rustix::stdio::dup2_stdout(&null).ok();
     }
-    let terms = Terms { request: &request, deadline };
+    let terms = Terms { request: &request, turns: &turns, deadline };
     let end = relay(&mut control, child, inner, terms, watch.as_mut());
     kill_descendants();
     if let Some(watch) = &mut watch {
+        {
+            let _turn = turns.take();
+            let appeared = watch.all();
+            let renamed = watch.rename(appeared);
+            renamed.iter().filter_map(|renamed| renamed.line.as_ref()).for_each(|line| print_error(line));
+        }
         watch.take_placed().iter().for_each(|path| mounts::unplace(path));
-        let appeared = watch.all();
-        watch.rename(appeared).iter().for_each(|renamed| print_error(&renamed.line));
     }
     match end {
         Ok(end) => {
@@ -193,6 +200,7 @@ fn start(
 struct Terms<'a> {
     /// The request. The agent's process decides when the command starts if it says so.
     request: &'a LaunchRequest,
+    turns: &'a Turns,
     /// When it ends at the latest, whatever the agent's process does.
     deadline: Option<Watched>,
 }
@@ -202,7 +210,7 @@ fn relay(
     control: &mut File,
     child: Pid,
     inner: UnixStream,
-    Terms { request, mut deadline }: Terms<'_>,
+    Terms { request, turns, mut deadline }: Terms<'_>,
     mut watch: Option<&mut Watch>,
 ) -> io::Result<End> {
     let ended = pidfd_open(child, PidfdFlags::empty())?;
@@ -235,7 +243,7 @@ fn relay(
                 let stopped = inner
                     .as_ref()
                     .filter(|inner| request.processes && is_ready && stop(inner, &mut status_lines));
-                if let Err(problem) = put_back(request, watch, seen) {
+                if let Err(problem) = put_back(request, turns, watch, seen) {
                     print_error(&format!("the command was killed: {problem}"));
                     kill_now(child);
                 }
@@ -255,6 +263,11 @@ fn relay(
         }
         if !is_ready && status_lines.contains("ready\n") {
             is_ready = true;
+            if let Some(watch) = &mut watch {
+                // Another command may have created them before this one was watched.
+                let seen = Seen { appeared: watch.all(), guards_fell: false };
+                put_back(request, turns, watch, seen).map_err(io::Error::other)?;
+            }
             // Do not start the command if the agent's process no longer wants it.
             if request.confirm {
                 rustix::io::write(control.as_fd(), b"r").ok();
@@ -294,16 +307,16 @@ fn stop(mut inner: &UnixStream, status_lines: &mut String) -> bool {
 
 /// Renames what has appeared, and puts guards back. A directory that commands may change in a copy
 /// stays where it is for the command.
-fn put_back(request: &LaunchRequest, watch: &mut Watch, seen: Seen) -> Result<(), String> {
+fn put_back(request: &LaunchRequest, turns: &Turns, watch: &mut Watch, seen: Seen) -> Result<(), String> {
+    let _turn = turns.take();
     for renamed in watch.rename(seen.appeared) {
-        let is_copied =
-            |path: &Path| request.sandbox.protected.copied.iter().any(|copied| copied.as_std() == path);
-        match renamed.directory.filter(|_| request.joins && is_copied(&renamed.path)) {
+        match renamed.directory {
             Some(name) => {
+                let used = Used::by_this_process(&name);
                 mounts::place(&renamed.path, &name)?;
-                watch.place(renamed.path);
+                watch.place(renamed.path, used);
             }
-            None => print_error(&renamed.line),
+            None => renamed.line.iter().for_each(|line| print_error(line)),
         }
     }
     if seen.guards_fell {

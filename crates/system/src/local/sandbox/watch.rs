@@ -5,11 +5,13 @@
 //! creating such files is killed.
 
 use crate::limits::FORBIDDEN_RENAMES;
-use crate::local::aside;
+use crate::local::aside::{self, Used};
 use crate::{AbsPath, Folded};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+use rustix::fs::{CWD, RenameFlags};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -31,11 +33,20 @@ pub(super) struct Watch {
     names: Vec<(PathBuf, String)>,
     /// The names of guarded files, whose guard has to be put back when they are replaced.
     guarded: Vec<(PathBuf, String)>,
-    /// The places at which the command finds directories that were renamed, with their identity.
-    placed: HashMap<PathBuf, (u64, u64)>,
+    /// The directories that commands may change in a copy.
+    copied: Vec<AbsPath>,
+    /// The directories that were renamed, by the path at which the command finds them.
+    placed: HashMap<PathBuf, Placed>,
     renamed: usize,
     /// `true` if something could be neither renamed nor removed.
     has_failed: bool,
+}
+
+/// A renamed directory that the command finds at its old path.
+struct Placed {
+    /// The device and inode number.
+    id: (u64, u64),
+    _used: Used,
 }
 
 /// The changes in the watched directories.
@@ -53,18 +64,21 @@ pub(super) struct Renamed {
     pub(super) path: PathBuf,
     /// The new path of a directory that was renamed.
     pub(super) directory: Option<PathBuf>,
-    /// A line that reports it.
-    pub(super) line: String,
+    /// A line that reports it, unless the command finds the directory at its path.
+    pub(super) line: Option<String>,
 }
 
 impl Watch {
     /// Watches for the `reserved` paths that do not exist yet, and for changes of `guarded` ones.
-    /// Returns `None` if there are none.
+    /// The command finds those that are `copied` where they were, also if another command has
+    /// created them meanwhile. Returns `None` if there is nothing to watch for.
     pub(super) fn new<'a>(
         reserved: &[AbsPath],
         guarded: impl Iterator<Item = &'a AbsPath>,
+        copied: &[AbsPath],
     ) -> Result<Option<Self>, String> {
-        let missing = reserved.iter().filter(|path| fs::symlink_metadata(path.as_std()).is_err());
+        let is_missing = |path: &AbsPath| fs::symlink_metadata(path.as_std()).is_err();
+        let missing = reserved.iter().filter(|path| copied.contains(path) || is_missing(path));
         let split = |path: &AbsPath| Some((path.parent()?.as_std().to_owned(), path.file_name()?.to_owned()));
         let names: Vec<_> = missing.filter_map(split).collect();
         let guarded: Vec<_> = guarded.filter_map(split).collect();
@@ -83,6 +97,7 @@ impl Watch {
             directories,
             names,
             guarded,
+            copied: copied.to_vec(),
             empty: HashMap::new(),
             placed: HashMap::new(),
             renamed: 0,
@@ -136,23 +151,44 @@ impl Watch {
     /// Returns whether there is something at a path that is to be renamed.
     fn is_forbidden(&self, path: &Path) -> bool {
         let Ok(found) = fs::symlink_metadata(path) else { return false };
-        self.placed.get(path) != Some(&(found.dev(), found.ino())) && !(found.is_dir() && is_empty(path))
+        let is_placed = self.placed.get(path).is_some_and(|placed| placed.id == (found.dev(), found.ino()));
+        if found.is_dir() && is_empty(path) { !is_placed && self.joined(path).is_some() } else { !is_placed }
     }
 
-    /// Renames files and directories that have appeared.
+    /// Returns the renamed directory that other commands find at a path.
+    fn joined(&self, path: &Path) -> Option<PathBuf> {
+        let mut renamed = self.is_copied(path).then(|| aside::renamed(path, 0))?;
+        renamed.find(|renamed| aside::is_used(renamed))
+    }
+
+    fn is_copied(&self, path: &Path) -> bool {
+        self.copied.iter().any(|copied| copied.as_std() == path)
+    }
+
+    /// Renames files and directories that have appeared. What is in a directory that commands may
+    /// change in a copy is moved to the renamed one that other commands find at its path, if there
+    /// is one.
     pub(super) fn rename(&mut self, appeared: Vec<PathBuf>) -> Vec<Renamed> {
         let mut all = Vec::new();
-        for path in appeared {
+        for path in appeared.into_iter().collect::<BTreeSet<_>>() {
             if !self.is_forbidden(&path) {
                 continue;
             }
             self.renamed += 1;
             let is_directory = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
-            let (line, name) = rename_forbidden(&path, REASON).unwrap_or_else(|line| {
-                self.has_failed = true;
-                (line, None)
-            });
-            all.push(Renamed { path, directory: name.filter(|_| is_directory), line });
+            let is_placed = is_directory && self.is_copied(&path);
+            let joined = self.joined(&path).filter(|joined| is_placed && merge(&path, joined).is_ok());
+            let (line, directory) = match joined {
+                Some(joined) => (None, Some(joined)),
+                None => match rename_forbidden(&path, is_placed, REASON) {
+                    Ok((line, name)) => (line, name.filter(|_| is_placed)),
+                    Err(line) => {
+                        self.has_failed = true;
+                        (Some(line), None)
+                    }
+                },
+            };
+            all.push(Renamed { path, directory, line });
         }
         all
     }
@@ -171,10 +207,10 @@ impl Watch {
         }
     }
 
-    /// Notes that the command finds a renamed directory at its old path.
-    pub(super) fn place(&mut self, path: PathBuf) {
+    /// Notes that the command finds a directory at its old path that was renamed to `name`.
+    pub(super) fn place(&mut self, path: PathBuf, used: Used) {
         if let Ok(found) = fs::symlink_metadata(&path) {
-            self.placed.insert(path, (found.dev(), found.ino()));
+            self.placed.insert(path, Placed { id: (found.dev(), found.ino()), _used: used });
         }
     }
 
@@ -188,20 +224,56 @@ fn is_empty(directory: &Path) -> bool {
     fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
+/// Moves what is in a directory into another one. Files of the same name are replaced.
+fn merge(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match fs::rename(entry.path(), &target) {
+            Err(_) if entry.file_type()?.is_dir() => {
+                merge(&entry.path(), &target)?;
+                fs::remove_dir(entry.path())?;
+            }
+            done => done?,
+        }
+    }
+    Ok(())
+}
+
+/// Renames a directory, and creates an empty one in its place at the same moment.
+fn exchange(path: &Path, name: &Path) -> io::Result<()> {
+    fs::create_dir(name)?;
+    rustix::fs::renameat_with(CWD, path, CWD, name, RenameFlags::EXCHANGE).or_else(|error| {
+        fs::remove_dir(name)?;
+        Err(error.into())
+    })
+}
+
 /// Renames a file or directory so that no program obeys it, or removes it if all new names are
-/// taken. Returns a line that describes what was done, and the new name; fails with a line.
-fn rename_forbidden(path: &Path, why: &str) -> Result<(String, Option<PathBuf>), String> {
+/// taken. One that `is_placed` is exchanged for an empty directory. Returns a line that describes
+/// what was done, and the new name; fails with a line.
+fn rename_forbidden(
+    path: &Path,
+    is_placed: bool,
+    why: &str,
+) -> Result<(Option<String>, Option<PathBuf>), String> {
     let shown = path.display();
     for number in 0..FORBIDDEN_RENAMES {
         let name = path.with_file_name(aside::name(path.file_name().unwrap_or_default(), number));
-        if fs::symlink_metadata(&name).is_err() && fs::rename(path, &name).is_ok() {
-            return Ok((format!("{shown} was renamed to {}: {why}", name.display()), Some(name)));
+        if fs::symlink_metadata(&name).is_ok() {
+            continue;
+        }
+        if is_placed && exchange(path, &name).is_ok() || fs::rename(path, &name).is_ok() {
+            let line = format!("{shown} was renamed to {}: {why}", name.display());
+            return Ok((Some(line), Some(name)));
         }
     }
     let is_directory = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
     let removed = if is_directory { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {
-        Ok(()) => Ok((format!("{shown} was removed: {why}"), None)),
+        Ok(()) => Ok((Some(format!("{shown} was removed: {why}")), None)),
+        // Another program was faster.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok((None, None)),
         Err(error) => Err(format!("{shown} could not be removed, but should be: {why} ({error})")),
     }
 }
@@ -222,7 +294,7 @@ mod tests {
         fs::write(path(".npmrc").as_std(), "mine").unwrap();
         let watched = [".npmrc", ".envrc", ".vscode", "none/x"].map(path);
         let mine = path(".npmrc");
-        let mut watch = Watch::new(&watched, std::iter::once(&mine)).unwrap().unwrap();
+        let mut watch = Watch::new(&watched, std::iter::once(&mine), &[path(".vscode")]).unwrap().unwrap();
         assert_eq!(watch.seen(), Seen::default());
         fs::write(path(".envrc").as_std(), "x").unwrap();
         fs::create_dir(path(".VSCode").as_std()).unwrap();
@@ -233,9 +305,8 @@ mod tests {
         let renamed = watch.rename(seen.appeared);
         assert!(renamed.len() == 2 && !watch.persists(), "{renamed:?}");
         let expected = [".VSCode", ".VSCode.not-trusted"].map(|name| path(name).as_std().to_owned());
-        let directories: Vec<_> =
-            renamed.into_iter().filter_map(|it| Some((it.path, it.directory?))).collect();
-        assert_eq!(directories, [(expected[0].clone(), expected[1].clone())]);
+        assert!(renamed.iter().all(|renamed| renamed.directory.is_none() && renamed.line.is_some()));
+        assert!(!expected[0].exists());
         assert!(path(".envrc.not-trusted").as_std().exists() && expected[1].exists());
         assert!(path(".npmrc").as_std().exists() && path("other").as_std().exists());
         fs::rename(path("other").as_std(), mine.as_std()).unwrap();
@@ -255,13 +326,13 @@ mod tests {
         fs::write(path(".vscode/x").as_std(), "x").unwrap();
         let vscode = path(".vscode").as_std().to_owned();
         assert_eq!(watch.seen().appeared, std::slice::from_ref(&vscode));
-        watch.place(vscode.clone());
+        watch.place(vscode.clone(), Used::by_this_process(&vscode));
         assert_eq!(watch.all(), Vec::<PathBuf>::new());
         fs::rename(&vscode, path("away").as_std()).unwrap();
         fs::create_dir(&vscode).unwrap();
         fs::write(vscode.join("x"), "x").unwrap();
         assert_eq!(watch.all(), std::slice::from_ref(&vscode));
         assert_eq!(watch.take_placed(), [vscode]);
-        assert!(Watch::new(&[path(".npmrc")], std::iter::empty()).unwrap().is_none());
+        assert!(Watch::new(&[path(".npmrc")], std::iter::empty(), &[]).unwrap().is_none());
     }
 }
