@@ -3,7 +3,7 @@
 
 use super::{FileLock, private_directory};
 use crate::{AbsPath, SystemError};
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -87,9 +87,14 @@ impl ProjectCaches {
     }
 }
 
-/// Notes that a session uses a directory, for a project.
+/// Notes that a session uses a directory, for a project. A file with the same content is not
+/// written again: ext4 writes a file to the disk when it is closed after it was truncated.
 pub(super) fn note_use(directory: &AbsPath, project: Option<&AbsPath>) -> io::Result<()> {
-    fs::write(directory.join(USED).as_std(), project.map_or("", AbsPath::as_str))
+    let (note, project) = (directory.join(USED), project.map_or("", AbsPath::as_str));
+    if fs::read(note.as_std()).is_ok_and(|known| known == project.as_bytes()) {
+        return File::options().write(true).open(note.as_std())?.set_modified(SystemTime::now());
+    }
+    fs::write(note.as_std(), project)
 }
 
 /// Creates a directory for the changes of a session below that of its project. Returns it, locked.
@@ -112,6 +117,22 @@ pub(super) fn make_removable(path: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_use_renews_the_time_and_the_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = AbsPath::from_os(dir.path()).unwrap();
+        let note = directory.join(USED);
+        for project in [None, Some("/w/shop"), Some("/w/shop"), Some("/w/s")] {
+            let project = project.map(|path| AbsPath::new(path).unwrap());
+            note_use(&directory, project.as_ref()).unwrap();
+            let text = project.as_ref().map_or("", AbsPath::as_str);
+            assert_eq!(fs::read_to_string(note.as_std()).unwrap(), text);
+            let file = File::options().write(true).open(note.as_std()).unwrap();
+            assert!(file.metadata().unwrap().modified().unwrap() > SystemTime::UNIX_EPOCH);
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+    }
 
     #[test]
     fn caches_are_cleared_unless_a_session_uses_them() {

@@ -18,6 +18,8 @@ mod filter;
 mod inner;
 mod launch_request;
 #[cfg(target_os = "linux")]
+mod listeners;
+#[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
 mod namespaces;

@@ -1,6 +1,7 @@
 //! Requests to the kernel by netlink(7).
 
-use rustix::net::{AddressFamily, Protocol, SendFlags, SocketFlags, SocketType};
+use rustix::net::netlink::SOCK_DIAG;
+use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::os::fd::OwnedFd;
 
 /// The size of the header of a message, in bytes.
@@ -27,4 +28,46 @@ pub(super) fn send(
     message.extend(body);
     rustix::net::send(&socket, &message, SendFlags::empty())?;
     Ok(socket)
+}
+
+/// `SOCK_DIAG_BY_FAMILY`; see sock_diag(7).
+const BY_FAMILY: u16 = 20;
+/// `NLM_F_REQUEST` and `NLM_F_DUMP`.
+const DUMP: u16 = REQUEST | 0x300;
+/// `NLMSG_DONE`.
+const DONE: u16 = 3;
+
+/// Asks sock_diag(7) for the sockets of this network namespace that a request describes. Calls
+/// `each` with the message about each of them.
+///
+/// # Errors
+/// If the kernel does not tell.
+pub(super) fn sockets(request: &[u8], mut each: impl FnMut(&[u8])) -> rustix::io::Result<()> {
+    let socket = send(Some(SOCK_DIAG), BY_FAMILY, DUMP, request)?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let (length, _) = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty())?;
+        let mut rest = &buffer[..length];
+        while let Some((kind, body, after)) = message(rest) {
+            match kind {
+                BY_FAMILY => each(body),
+                DONE => return Ok(()),
+                _ => return Err(rustix::io::Errno::OPNOTSUPP),
+            }
+            rest = after;
+        }
+    }
+}
+
+/// Splits off a message: its type and its body.
+fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let length = usize::try_from(number(bytes, 0)?).ok()?;
+    let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
+    let body = bytes.get(HEADER..length)?;
+    Some((kind, body, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
+}
+
+/// Reads a number of 32 bits.
+pub(super) fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }

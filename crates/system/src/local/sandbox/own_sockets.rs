@@ -1,8 +1,7 @@
 //! The Unix sockets of a room's commands, by the files that they are bound to.
 
-use super::netlink;
-use rustix::net::netlink::SOCK_DIAG;
-use rustix::net::{AddressFamily, RecvFlags};
+use super::netlink::{self, number};
+use rustix::net::AddressFamily;
 use std::collections::HashSet;
 use std::os::linux::fs::MetadataExt;
 
@@ -28,10 +27,6 @@ impl OwnSockets {
     }
 }
 
-/// `SOCK_DIAG_BY_FAMILY`; see sock_diag(7).
-const BY_FAMILY: u16 = 20;
-/// `NLM_F_REQUEST` and `NLM_F_DUMP`.
-const DUMP: u16 = netlink::REQUEST | 0x300;
 /// `UDIAG_SHOW_VFS`.
 const SHOW_FILE: u32 = 2;
 /// `UNIX_DIAG_VFS`.
@@ -49,29 +44,9 @@ fn files() -> rustix::io::Result<HashSet<FileId>> {
         &SHOW_FILE.to_ne_bytes(),
         &[0xff; 8],
     ];
-    let socket = netlink::send(Some(SOCK_DIAG), BY_FAMILY, DUMP, &body.concat())?;
     let mut found = HashSet::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let (length, _) = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty())?;
-        let mut rest = &buffer[..length];
-        while let Some((kind, body, after)) = message(rest) {
-            if kind != BY_FAMILY {
-                // The end of the answer, or an error.
-                return Ok(found);
-            }
-            found.extend(body.get(SOCKET..).and_then(file));
-            rest = after;
-        }
-    }
-}
-
-/// Splits off a message: its type and its body.
-fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
-    let length = usize::try_from(number(bytes, 0)?).ok()?;
-    let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
-    let body = bytes.get(netlink::HEADER..length)?;
-    Some((kind, body, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
+    netlink::sockets(&body.concat(), |socket| found.extend(socket.get(SOCKET..).and_then(file)))?;
+    Ok(found)
 }
 
 /// Returns the file among the attributes of a socket.
@@ -86,10 +61,6 @@ fn file(mut attributes: &[u8]) -> Option<FileId> {
         }
         attributes = attributes.get(length.max(4).next_multiple_of(4)..)?;
     }
-}
-
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 #[cfg(test)]

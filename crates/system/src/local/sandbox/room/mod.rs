@@ -28,9 +28,9 @@ pub(super) use root::{cover, read_only};
 
 use crate::limits::{ROOM_KEPT, ROOMS_KEPT};
 use crate::local::{caches, private_directory, private_file::FileLock};
-use crate::{Network, RoomInside, RoomNetwork, RoomPorts, RoomSockets, Sandbox, View, tcp_entries};
+use crate::{Network, RoomInside, RoomNetwork, RoomPorts, RoomSockets, Sandbox, View};
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -230,11 +230,8 @@ fn prepare(view: &mut View) -> io::Result<Option<FileLock>> {
 
 /// Returns those of some ports at which something listens on this machine.
 fn listening(ports: &[u16]) -> Vec<u16> {
-    let tables =
-        ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| std::fs::read_to_string(path).unwrap_or_default());
-    let open: Vec<_> =
-        tables.iter().flat_map(|text| tcp_entries(text)).filter(|entry| entry.listens).collect();
-    ports.iter().copied().filter(|port| open.iter().any(|entry| entry.local.port() == *port)).collect()
+    let open = if ports.is_empty() { HashSet::new() } else { listener_ports() };
+    ports.iter().copied().filter(|port| open.contains(port)).collect()
 }
 
 /// Starts the stage of the launcher that opens a room, and receives the namespaces and the sockets
@@ -250,6 +247,15 @@ fn ask(request: &RoomRequest, launcher: &[String]) -> Result<(Vec<OwnedFd>, Opti
         };
         Ok((namespaces, sockets))
     })
+}
+
+#[cfg(target_os = "linux")]
+use super::listeners::ports as listener_ports;
+
+/// Returns nothing: this platform has no rooms.
+#[cfg(not(target_os = "linux"))]
+fn listener_ports() -> HashSet<u16> {
+    HashSet::new()
 }
 
 #[cfg(target_os = "linux")]
@@ -283,17 +289,20 @@ fn ask_stage<T>(
         .process_group(0)
         .spawn()
         .map_err(|error| format!("{program}: {error}"))?;
-    let received = talk(&mut ours);
-    if received.is_err() {
-        // It has ended, or does not answer.
-        child.kill().ok();
-    }
+    let error = match talk(&mut ours) {
+        Ok(received) => {
+            // Its end is not waited for: it takes a millisecond, and nothing depends on it.
+            std::thread::spawn(move || child.wait());
+            return Ok(received);
+        }
+        Err(error) => error,
+    };
+    // It has ended, or does not answer.
+    child.kill().ok();
     let output = child.wait_with_output().map_err(text)?;
-    received.map_err(|error| {
-        let reason = String::from_utf8_lossy(&output.stderr);
-        let reason = reason.trim().trim_start_matches("sandbox: ");
-        if reason.is_empty() { error.to_string() } else { reason.to_owned() }
-    })
+    let reason = String::from_utf8_lossy(&output.stderr);
+    let reason = reason.trim().trim_start_matches("sandbox: ");
+    Err(if reason.is_empty() { error.to_string() } else { reason.to_owned() })
 }
 
 /// Fails: this platform has no rooms.
