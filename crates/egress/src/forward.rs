@@ -4,8 +4,7 @@ use crate::accept;
 use crate::limits::{FORWARD_TICK, FORWARDED, SETTLED_TICKS};
 use agent::{ConnectionJudge, SERVICE_PORTS};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use system::{InsideSockets, RoomInside, tcp_entries};
@@ -50,7 +49,7 @@ pub(crate) async fn serve(
                 (inside, sockets) = opened(inside).await;
             }
             let Some(sockets) = &sockets else { return };
-            let open = sockets.listening().unwrap_or_default();
+            let open = sockets.listening();
             let open: BTreeSet<_> = open.difference(&own).copied().collect();
             seen.retain(|port, _| open.contains(port));
             forwarded.retain(|port, _| open.contains(port));
@@ -79,8 +78,8 @@ async fn opened(inside: RoomInside) -> (RoomInside, Option<Arc<Inside>>) {
         (inside, opened)
     });
     match opening.await {
-        Ok((inside, Ok(InsideSockets { tables, v4, v6 }))) => {
-            (inside, Some(Arc::new(Inside { tables, v4: Mutex::new(v4), v6: Mutex::new(v6) })))
+        Ok((inside, Ok(InsideSockets { listening, v4, v6 }))) => {
+            (inside, Some(Arc::new(Inside { listening, v4: Mutex::new(v4), v6: Mutex::new(v6) })))
         }
         Ok((inside, Err(problem))) => {
             tracing::warn!(problem, "servers of commands are not forwarded");
@@ -92,7 +91,7 @@ async fn opened(inside: RoomInside) -> (RoomInside, Option<Arc<Inside>>) {
 
 /// The sockets of a room's network namespace.
 struct Inside {
-    tables: Vec<File>,
+    listening: Box<dyn Fn() -> BTreeSet<u16> + Send + Sync>,
     v4: Unconnected,
     v6: Unconnected,
 }
@@ -101,16 +100,8 @@ type Unconnected = Mutex<Vec<std::net::TcpStream>>;
 
 impl Inside {
     /// Returns the ports at which servers of commands listen.
-    fn listening(&self) -> io::Result<BTreeSet<u16>> {
-        let mut ports = BTreeSet::new();
-        for mut table in &self.tables {
-            let mut text = String::new();
-            table.seek(SeekFrom::Start(0))?;
-            table.read_to_string(&mut text)?;
-            let servers = tcp_entries(&text).filter(|entry| entry.listens);
-            ports.extend(servers.map(|entry| entry.local.port()).filter(|port| *port < FIRST_CHOSEN));
-        }
-        Ok(ports)
+    fn listening(&self) -> BTreeSet<u16> {
+        (self.listening)().into_iter().filter(|port| *port < FIRST_CHOSEN).collect()
     }
 
     /// Returns the sockets that can be connected to an address.

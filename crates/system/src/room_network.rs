@@ -3,8 +3,8 @@
 use crate::AbsPath;
 use async_trait::async_trait;
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
-use std::fs::File;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 
@@ -54,17 +54,21 @@ impl Debug for RoomInside {
     }
 }
 
-/// Sockets of the network namespace of a session's commands, and its tables.
-#[derive(Debug)]
+/// Sockets of the network namespace of a session's commands.
 pub struct InsideSockets {
-    /// The tables of TCP sockets, for [`tcp_entries`](crate::tcp_entries). Read from the beginning,
-    /// a file has the present state.
-    pub tables: Vec<File>,
+    /// Returns the TCP ports at which commands listen now.
+    pub listening: Box<dyn Fn() -> BTreeSet<u16> + Send + Sync>,
     /// Sockets for addresses of IPv4 that are not connected. One that is connected reaches a server
     /// of a command.
     pub v4: Vec<TcpStream>,
     /// The same for addresses of IPv6. A socket is of use for one of the two.
     pub v6: Vec<TcpStream>,
+}
+
+impl Debug for InsideSockets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InsideSockets").finish_non_exhaustive()
+    }
 }
 
 /// A remote repository that the configuration of a git repository named before the first command of

@@ -1,9 +1,12 @@
-//! The ports of this machine at which programs listen.
+//! The ports at which programs of a network namespace listen.
 
 use super::netlink;
 use crate::tcp_entries;
 use rustix::net::AddressFamily;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// `TCP_LISTEN`, as a set of states.
 const LISTEN: u32 = 1 << 10;
@@ -12,31 +15,71 @@ const TCP: u8 = 6;
 /// The size of `inet_diag_sockid`, in bytes.
 const SOCKET: usize = 48;
 
-/// Returns the TCP ports at which something listens in this network namespace.
-///
-/// The kernel is asked for these sockets alone, which takes microseconds. `/proc/net/tcp` has the
-/// connections too; its table is read whole, which takes milliseconds.
-pub(super) fn ports() -> HashSet<u16> {
-    asked().unwrap_or_else(|_| {
-        let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
-        let tables = tables.map(|path| std::fs::read_to_string(path).unwrap_or_default());
-        let entries = tables.iter().flat_map(|text| tcp_entries(text));
-        entries.filter(|entry| entry.listens).map(|entry| entry.local.port()).collect()
-    })
+/// The tables of TCP sockets. A kernel without IPv6 lacks the second one.
+const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+
+/// The TCP ports at which programs of a network namespace listen.
+#[derive(Debug)]
+pub(super) struct Listeners {
+    diag: OwnedFd,
+    tables: Vec<File>,
 }
 
-/// Asks sock_diag(7).
-fn asked() -> rustix::io::Result<HashSet<u16>> {
-    let mut found = HashSet::new();
-    for family in [AddressFamily::INET, AddressFamily::INET6] {
-        let family = u8::try_from(family.as_raw()).map_err(|_| rustix::io::Errno::INVAL)?;
-        // `inet_diag_req_v2`: no extensions, and no particular socket.
-        let request = [&[family, TCP, 0, 0][..], &LISTEN.to_ne_bytes(), &[0; SOCKET]].concat();
-        // `inet_diag_msg`: four bytes, then the port.
-        let port = |socket: &[u8]| Some(u16::from_be_bytes(socket.get(4..6)?.try_into().ok()?));
-        netlink::sockets(&request, |socket| found.extend(port(socket)))?;
+impl Listeners {
+    /// The number of descriptors.
+    pub(super) const DESCRIPTORS: usize = 3;
+
+    /// Returns those of the network namespace of this process.
+    pub(super) fn here() -> io::Result<Self> {
+        let first = File::open(TABLES[0])?;
+        let second = File::open(TABLES[1]).or_else(|_| first.try_clone())?;
+        Ok(Self { diag: netlink::diag()?, tables: vec![first, second] })
     }
-    Ok(found)
+
+    /// Returns what another process has sent as [`Self::DESCRIPTORS`] descriptors.
+    pub(super) fn of(diag: OwnedFd, tables: impl Iterator<Item = OwnedFd>) -> Self {
+        Self { diag, tables: tables.map(File::from).collect() }
+    }
+
+    /// Returns the descriptors, to be sent to another process.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        std::iter::once(self.diag.as_fd()).chain(self.tables.iter().map(AsFd::as_fd))
+    }
+
+    /// Returns the ports.
+    ///
+    /// The kernel is asked for sockets that listen, which takes microseconds. Its tables have the
+    /// connections too, of all namespaces, and reading them takes milliseconds; they are read where
+    /// the kernel does not tell.
+    pub(super) fn ports(&self) -> BTreeSet<u16> {
+        self.asked().unwrap_or_else(|_| self.read().unwrap_or_default())
+    }
+
+    /// Asks sock_diag(7).
+    fn asked(&self) -> rustix::io::Result<BTreeSet<u16>> {
+        let mut found = BTreeSet::new();
+        for family in [AddressFamily::INET, AddressFamily::INET6] {
+            let family = u8::try_from(family.as_raw()).map_err(|_| rustix::io::Errno::INVAL)?;
+            // `inet_diag_req_v2`: no extensions, and no particular socket.
+            let request = [&[family, TCP, 0, 0][..], &LISTEN.to_ne_bytes(), &[0; SOCKET]].concat();
+            // `inet_diag_msg`: four bytes, then the port.
+            let port = |socket: &[u8]| Some(u16::from_be_bytes(socket.get(4..6)?.try_into().ok()?));
+            netlink::sockets(&self.diag, &request, |socket| found.extend(port(socket)))?;
+        }
+        Ok(found)
+    }
+
+    fn read(&self) -> io::Result<BTreeSet<u16>> {
+        let mut found = BTreeSet::new();
+        for mut table in &self.tables {
+            let mut text = String::new();
+            table.seek(SeekFrom::Start(0))?;
+            table.read_to_string(&mut text)?;
+            let listeners = tcp_entries(&text).filter(|entry| entry.listens);
+            found.extend(listeners.map(|entry| entry.local.port()));
+        }
+        Ok(found)
+    }
 }
 
 #[cfg(test)]
@@ -50,8 +93,10 @@ mod tests {
         let addresses: Vec<_> =
             listeners.iter().flatten().map(|listener| listener.local_addr().unwrap()).collect();
         let client = TcpStream::connect(addresses[0]).unwrap();
-        let found = ports();
-        assert!(addresses.iter().all(|address| found.contains(&address.port())), "{found:?}");
-        assert!(!found.contains(&client.local_addr().unwrap().port()));
+        let here = Listeners::here().unwrap();
+        for found in [here.ports(), here.read().unwrap(), here.ports()] {
+            assert!(addresses.iter().all(|address| found.contains(&address.port())), "{found:?}");
+            assert!(!found.contains(&client.local_addr().unwrap().port()));
+        }
     }
 }

@@ -10,24 +10,22 @@ pub(super) const HEADER: usize = 16;
 /// `NLM_F_REQUEST`.
 pub(super) const REQUEST: u16 = 1;
 
-/// Sends a request by a protocol of netlink, `None` for that of routes. Returns the socket at which
-/// the answer arrives.
-pub(super) fn send(
-    protocol: Option<Protocol>,
-    kind: u16,
-    flags: u16,
-    body: &[u8],
-) -> rustix::io::Result<OwnedFd> {
-    let socket =
-        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+/// Returns a socket for a protocol of netlink, `None` for that of routes. It stays in the network
+/// namespace of this process.
+pub(super) fn socket(protocol: Option<Protocol>) -> rustix::io::Result<OwnedFd> {
+    rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)
+}
+
+/// Sends a request. The answer arrives at the socket.
+pub(super) fn send(socket: &OwnedFd, kind: u16, flags: u16, body: &[u8]) -> rustix::io::Result<()> {
     let length = u32::try_from(HEADER + body.len()).map_err(|_| rustix::io::Errno::MSGSIZE)?;
     let mut message = length.to_ne_bytes().to_vec();
     message.extend(kind.to_ne_bytes());
     message.extend(flags.to_ne_bytes());
     message.extend([0; 8]);
     message.extend(body);
-    rustix::net::send(&socket, &message, SendFlags::empty())?;
-    Ok(socket)
+    rustix::net::send(socket, &message, SendFlags::empty())?;
+    Ok(())
 }
 
 /// `SOCK_DIAG_BY_FAMILY`; see sock_diag(7).
@@ -37,16 +35,21 @@ const DUMP: u16 = REQUEST | 0x300;
 /// `NLMSG_DONE`.
 const DONE: u16 = 3;
 
-/// Asks sock_diag(7) for the sockets of this network namespace that a request describes. Calls
-/// `each` with the message about each of them.
+/// Returns a socket for [`sockets`].
+pub(super) fn diag() -> rustix::io::Result<OwnedFd> {
+    socket(Some(SOCK_DIAG))
+}
+
+/// Asks sock_diag(7) for the sockets of a network namespace that a request describes. Calls `each`
+/// with the message about each of them.
 ///
 /// # Errors
 /// If the kernel does not tell.
-pub(super) fn sockets(request: &[u8], mut each: impl FnMut(&[u8])) -> rustix::io::Result<()> {
-    let socket = send(Some(SOCK_DIAG), BY_FAMILY, DUMP, request)?;
+pub(super) fn sockets(diag: &OwnedFd, request: &[u8], mut each: impl FnMut(&[u8])) -> rustix::io::Result<()> {
+    send(diag, BY_FAMILY, DUMP, request)?;
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        let (length, _) = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty())?;
+        let (length, _) = rustix::net::recv(diag, &mut buffer[..], RecvFlags::empty())?;
         let mut rest = &buffer[..length];
         while let Some((kind, body, after)) = message(rest) {
             match kind {

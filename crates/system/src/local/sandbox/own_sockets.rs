@@ -45,7 +45,9 @@ fn files() -> rustix::io::Result<HashSet<FileId>> {
         &[0xff; 8],
     ];
     let mut found = HashSet::new();
-    netlink::sockets(&body.concat(), |socket| found.extend(socket.get(SOCKET..).and_then(file)))?;
+    netlink::sockets(&netlink::diag()?, &body.concat(), |socket| {
+        found.extend(socket.get(SOCKET..).and_then(file))
+    })?;
     Ok(found)
 }
 

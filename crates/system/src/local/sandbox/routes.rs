@@ -119,7 +119,8 @@ fn attribute(body: &mut Vec<u8>, kind: u16, data: &[u8]) {
 
 /// Sends a netlink message and returns the kernel's answer.
 fn ask(kind: u16, flags: u16, body: &[u8]) -> rustix::io::Result<()> {
-    let socket = netlink::send(None, kind, flags, body)?;
+    let socket = netlink::socket(None)?;
+    netlink::send(&socket, kind, flags, body)?;
     let mut answer = [0; 512];
     let (length, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty())?;
     // The error code follows the header of the answer; it is zero or negative.

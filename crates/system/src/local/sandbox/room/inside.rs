@@ -1,10 +1,10 @@
 //! The stage of the launcher that creates sockets in the network namespace of a room, for
 //! connections from outside to servers of commands. It enters the namespace, sends the sockets and
-//! the kernel's tables, and ends.
+//! those that tell which servers there are, and ends.
 
 use super::ask_stage;
 use crate::InsideSockets;
-use crate::local::sandbox::{descriptor, namespaces, supervise, words::INSIDE};
+use crate::local::sandbox::{descriptor, listeners::Listeners, namespaces, supervise, words::INSIDE};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::fs::File;
 use std::io;
@@ -14,19 +14,18 @@ use std::os::fd::OwnedFd;
 /// The number of connections to servers of commands at a time, for each family of addresses.
 const CONNECTIONS: usize = 16;
 
-/// The tables of TCP sockets. A kernel without IPv6 lacks the second one.
-const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
-
 /// Starts the stage and receives what it sends.
 pub(super) fn open(namespaces: &[OwnedFd], launcher: &[String]) -> Result<InsideSockets, String> {
     ask_stage(launcher, INSIDE, |control| {
         namespaces.iter().try_for_each(|namespace| descriptor::send(&*control, namespace))?;
-        let tables = TABLES.iter().map(|_| descriptor::receive(&*control).map(File::from));
-        let tables = tables.collect::<io::Result<_>>()?;
+        let diag = descriptor::receive(&*control)?;
+        let tables = (1..Listeners::DESCRIPTORS).map(|_| descriptor::receive(&*control));
+        let listeners = Listeners::of(diag, tables.collect::<io::Result<Vec<_>>>()?.into_iter());
         let unconnected = || -> io::Result<Vec<_>> {
             (0..CONNECTIONS).map(|_| descriptor::receive(&*control).map(TcpStream::from)).collect()
         };
-        Ok(InsideSockets { tables, v4: unconnected()?, v6: unconnected()? })
+        let (v4, v6) = (unconnected()?, unconnected()?);
+        Ok(InsideSockets { listening: Box::new(move || listeners.ports()), v4, v6 })
     })
 }
 
@@ -39,12 +38,11 @@ pub(in crate::local::sandbox) fn run() -> u8 {
 fn send(control: File) -> Result<(), String> {
     let room = descriptor::receive_room(&control).map_err(|error| error.to_string())?;
     namespaces::join_network(&room)?;
-    let first = File::open(TABLES[0]).map_err(namespaces::problem(TABLES[0]))?;
-    let second =
-        File::open(TABLES[1]).or_else(|_| first.try_clone()).map_err(namespaces::problem(TABLES[1]))?;
+    let listeners = Listeners::here().map_err(namespaces::problem("the room's servers"))?;
     let lost = || namespaces::problem("the agent's process");
-    descriptor::send(&control, &first).map_err(lost())?;
-    descriptor::send(&control, &second).map_err(lost())?;
+    for descriptor in listeners.descriptors() {
+        descriptor::send(&control, descriptor).map_err(lost())?;
+    }
     for family in [AddressFamily::INET, AddressFamily::INET6] {
         for _ in 0..CONNECTIONS {
             // A kernel without IPv6 has no servers at such addresses either.

@@ -30,7 +30,7 @@ use crate::limits::{ROOM_KEPT, ROOMS_KEPT};
 use crate::local::{caches, private_directory, private_file::FileLock};
 use crate::{Network, RoomInside, RoomNetwork, RoomPorts, RoomSockets, Sandbox, View};
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -230,7 +230,7 @@ fn prepare(view: &mut View) -> io::Result<Option<FileLock>> {
 
 /// Returns those of some ports at which something listens on this machine.
 fn listening(ports: &[u16]) -> Vec<u16> {
-    let open = if ports.is_empty() { HashSet::new() } else { listener_ports() };
+    let open = if ports.is_empty() { BTreeSet::new() } else { listener_ports() };
     ports.iter().copied().filter(|port| open.contains(port)).collect()
 }
 
@@ -250,12 +250,14 @@ fn ask(request: &RoomRequest, launcher: &[String]) -> Result<(Vec<OwnedFd>, Opti
 }
 
 #[cfg(target_os = "linux")]
-use super::listeners::ports as listener_ports;
+fn listener_ports() -> BTreeSet<u16> {
+    super::listeners::Listeners::here().map(|listeners| listeners.ports()).unwrap_or_default()
+}
 
 /// Returns nothing: this platform has no rooms.
 #[cfg(not(target_os = "linux"))]
-fn listener_ports() -> HashSet<u16> {
-    HashSet::new()
+fn listener_ports() -> BTreeSet<u16> {
+    BTreeSet::new()
 }
 
 #[cfg(target_os = "linux")]
