@@ -3,7 +3,7 @@
 
 use super::{FileLock, private_directory};
 use crate::{AbsPath, SystemError};
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -92,9 +92,17 @@ impl ProjectCaches {
 pub(super) fn note_use(directory: &AbsPath, project: Option<&AbsPath>) -> io::Result<()> {
     let (note, project) = (directory.join(USED), project.map_or("", AbsPath::as_str));
     if fs::read(note.as_std()).is_ok_and(|known| known == project.as_bytes()) {
-        return File::options().write(true).open(note.as_std())?.set_modified(SystemTime::now());
+        return touch(&note);
     }
     fs::write(note.as_std(), project)
+}
+
+/// Makes now the time of a file's last change.
+fn touch(path: &AbsPath) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let times = Timestamps { last_access: now, last_modification: now };
+    Ok(utimensat(CWD, path.as_std(), &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 /// Creates a directory for the changes of a session below that of its project. Returns it, locked.
@@ -128,7 +136,7 @@ mod tests {
             note_use(&directory, project.as_ref()).unwrap();
             let text = project.as_ref().map_or("", AbsPath::as_str);
             assert_eq!(fs::read_to_string(note.as_std()).unwrap(), text);
-            let file = File::options().write(true).open(note.as_std()).unwrap();
+            let file = fs::File::options().write(true).open(note.as_std()).unwrap();
             assert!(file.metadata().unwrap().modified().unwrap() > SystemTime::UNIX_EPOCH);
             file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         }
