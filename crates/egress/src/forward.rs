@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use system::{InsideSockets, RoomInside, tcp_entries};
+use system::{InsideSockets, RoomInside, user_of_connection};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -196,9 +196,5 @@ async fn pass(mut stream: TcpStream, peer: SocketAddr, port: u16, inside: Arc<In
 /// administrator. Every user of a machine reaches its loopback addresses.
 fn is_of_user(peer: SocketAddr, own: SocketAddr) -> bool {
     let user = rustix::process::geteuid().as_raw();
-    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|path| {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let mut ends = tcp_entries(&text).filter(|entry| entry.local == peer && entry.remote == own);
-        ends.any(|entry| entry.user == user || entry.user == 0)
-    })
+    user_of_connection(peer, own).is_some_and(|owner| owner == user || owner == 0)
 }

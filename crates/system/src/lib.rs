@@ -37,6 +37,7 @@ mod room_network;
 mod sandbox;
 mod secrets;
 mod system;
+#[cfg(any(target_os = "linux", test))]
 mod tcp_table;
 mod text;
 mod veil;
@@ -57,7 +58,7 @@ pub use local::{
     LoginShell, MemoryUse, OUTPUT_DIRECTORY, ProcessState, ProcessTable, ProjectCaches, TemporaryDirectory,
     create_private_directory, free_bytes, is_interactive, is_ordinary_variable, memory_use, open_terminal,
     private_temp, read_private, read_private_lines, read_program, read_regular, run_in_foreground,
-    run_in_terminal, run_sandboxed, start_watcher, write_program,
+    run_in_terminal, run_sandboxed, start_watcher, user_of_connection, write_program,
 };
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;
@@ -76,7 +77,6 @@ pub use sandbox::{
 };
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
 pub use system::{DiskSnapshot, Entry, FileId, FileKind, Metadata, Route, Routes, System, WalkOptions};
-pub use tcp_table::{TcpEntry, tcp_entries};
 pub use text::TextRange;
 pub use view::{HomeEntry, HomeShare, HomeView, TEMP_PLACE, View, is_of_system};
 pub use within::Within;

@@ -4,19 +4,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// One TCP socket of a network namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TcpEntry {
+pub(crate) struct TcpEntry {
     /// Its address.
-    pub local: SocketAddr,
+    pub(crate) local: SocketAddr,
     /// The address of the other end; unspecified for a listener.
-    pub remote: SocketAddr,
+    pub(crate) remote: SocketAddr,
     /// Whether it accepts connections.
-    pub listens: bool,
+    pub(crate) listens: bool,
     /// The user that it belongs to.
-    pub user: u32,
+    pub(crate) user: u32,
 }
 
 /// Reads the text of a table. Lines that are not understood are left out.
-pub fn tcp_entries(text: &str) -> impl Iterator<Item = TcpEntry> + '_ {
+pub(crate) fn tcp_entries(text: &str) -> impl Iterator<Item = TcpEntry> + '_ {
     text.lines().filter_map(entry)
 }
 

@@ -37,11 +37,6 @@ git checkout -q main; git checkout -qb zed; mkdir .zed; echo zed > .zed/settings
 git checkout -q main
 "#;
 
-/// Lets git's configuration name single files of the project.
-const NAMED: &str = r#"
-git config include.path ../.gitsettings; ln -s ../../tools/pre-push .git/hooks/pre-push
-"#;
-
 /// A server of the project that the user trusts, which runs lines when it starts.
 const SERVER: &str = r#"
 cat > serve <<'END'
@@ -99,16 +94,6 @@ const EVIL: &str = "#!/bin/sh\ntouch @OUTSIDE@/mark\n# EVIL\n";
 const RECORD: &str = "\n{state} > \"$R\"\n";
 const STATE: &str = r#"(cd "$HOME"; find . \( -path ./project -o -path ./project.worktrees -o -path ./.config/tiller -o -path ./.local -o -path ./.cache \) -prune -o -type f -print0 | sort -z | xargs -0 sha256sum)"#;
 
-/// The user looks at the repositories.
-const LOOKS: &str = r#"
-chmod -R u+rwX . 2>/dev/null
-find . \( -name .git -o -name objects \) -prune -printf '%h\0' 2>/dev/null | sort -zu | while IFS= read -rd '' d; do
-  (cd "$d" || exit; git status; git diff; git st
-    git hook run --ignore-missing pre-commit; git hook run --ignore-missing post-checkout) >/dev/null 2>&1
-done
-(git commit --allow-empty -m looked; git branch -f looked) >/dev/null 2>&1
-"#;
-
 /// Succeeds if something does not hold, and prints what.
 const THROUGH: &str = r#"
 if test -e "$OUTSIDE/mark"; then echo 'a program of a command ran outside of the sandbox' >> "$TRANSCRIPT"; exit 0; fi
@@ -135,6 +120,11 @@ struct Parts {
     behind: Vec<String>,
     changes: Vec<String>,
     of_user: Vec<String>,
+    naming: [String; 1],
+    named: Vec<String>,
+    looks: [String; 1],
+    repositories: [String; 1],
+    commits: [String; 1],
 }
 
 /// Generates and runs this number of sessions, from a seed on. Adds those in which something did
@@ -265,22 +255,21 @@ fn session(parts: &Parts, seed: u64) -> Attack {
     let is_alone = !runs_beside && save.is_none() && server.is_none();
     let server = server.unwrap_or_default();
     let editor = save.map(|save| EDITOR.replace("{save}", &save)).unwrap_or_default();
-    let obeyed = parts.obeyed.iter().map(String::as_str).filter(|path| match *path {
-        ".gitsettings" | "tools/pre-push" => is_alone,
-        _ => is_alone || path.contains('/'),
-    });
-    let obeyed: Vec<_> = obeyed.map(top).collect();
-    let named = if is_alone { NAMED } else { "" };
+    let obeyed = parts.obeyed.iter();
+    let obeyed = obeyed.filter(|path| is_alone || path.contains('/') && !parts.named.contains(path));
+    let obeyed: Vec<_> = obeyed.map(|path| top(path)).collect();
+    let naming = if is_alone { parts.naming[0].as_str() } else { "" };
+    let looks = parts.looks[0].replace("{}", &parts.repositories[0]) + &parts.commits[0];
     let record = RECORD.replace("{state}", STATE);
     let script = Script {
         setup: format!(
-            "{}{named}{own}{server}{record}{editor}",
+            "{}{naming}\n{own}{server}{record}{editor}",
             SETUP.replace("{secrets}", &parts.secrets.join(" "))
         ),
         calls,
         final_text: "done".to_owned(),
         answers: Vec::new(),
-        after: format!("{again}{LOOKS}"),
+        after: format!("{again}{looks}"),
     };
     let success = THROUGH.replace("{obeyed}", &obeyed.join(" ")).replace("{state}", STATE);
     attack(seed, place, mode, script, success)

@@ -64,7 +64,7 @@ pub use private_file::{AppendFile, FileLock, read_private, read_private_lines};
 pub use process_table::{ProcessState, ProcessTable};
 pub use program_file::{read_program, write_program};
 use sandbox::Rooms;
-pub use sandbox::{is_ordinary_variable, run_in_terminal, run_sandboxed};
+pub use sandbox::{is_ordinary_variable, run_in_terminal, run_sandboxed, user_of_connection};
 pub use space::free_bytes;
 pub use stamp::FileStamp;
 use std::collections::HashMap;

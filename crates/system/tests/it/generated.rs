@@ -37,27 +37,13 @@ fn part(name: &str) -> impl Strategy<Value = &'static str> {
     prop::sample::select(parts(name).iter().map(String::as_str).collect::<Vec<&'static str>>())
 }
 
-/// The user's configuration names a file of the project. It is put back when a command has ended,
-/// so no command runs beside the user then.
-const NAMED: &str = "git config include.path ../.gitsettings; ln -s ../../tools/pre-push .git/hooks/pre-push";
+/// Creates the project's commit.
 const COMMITTED: &str = r#"
 chmod +x run hooks/* script.text && echo x > tracked && mkdir .githooks tools
 printf '[core]\n\thooksPath = .githooks\n' > .gitsettings && git config core.hooksPath .githooks
 for hook in .githooks/pre-commit tools/pre-push; do printf '#!/bin/sh\ntrue\n' > $hook; chmod +x $hook; done
 git add tracked .githooks .gitsettings tools && git commit -qm t
 "#;
-
-/// The user looks at repositories.
-const LOOKS: &str = r#"
-set +e; chmod -R u+rwX . 2>/dev/null
-({}) 2>/dev/null | sort -zu | while IFS= read -rd '' d; do
-  (cd "$d" || exit; git status; git diff; git st
-    git hook run --ignore-missing pre-commit; git hook run --ignore-missing post-checkout) >/dev/null 2>&1
-done
-"#;
-
-/// The user commits: git appends to files.
-const COMMITS: &str = "(git commit --allow-empty -m looked; git branch -f looked) >/dev/null 2>&1";
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -132,7 +118,7 @@ impl World {
         }
         assert!(outside(&stage, COMMITTED).await);
         if names_files {
-            assert!(outside(&stage, NAMED).await);
+            assert!(outside(&stage, &parts("naming")[0]).await);
         }
         for secret in parts("secrets").iter().filter_map(|secret| secret.strip_prefix("$HOME/")) {
             let path = stage.home.join(secret);
@@ -166,12 +152,10 @@ impl World {
     ) -> Option<String> {
         // A new git directory, and new files in one, are disabled some milliseconds later, at the
         // latest when their command has ended.
+        let looks = &parts("looks")[0];
         let looks = match is_beside {
-            true => LOOKS.replace("{}", "printf '.\\0'"),
-            false => {
-                let found = "find . \\( -name .git -o -name objects \\) -prune -printf '%h\\0'";
-                LOOKS.replace("{}", found) + COMMITS
-            }
+            true => looks.replace("{}", "printf '.\\0'"),
+            false => looks.replace("{}", &parts("repositories")[0]) + &parts("commits")[0],
         };
         assert!(outside(&self.stage, &format!("{looks}\ntrue")).await);
         if self.mark.exists() {
@@ -180,8 +164,8 @@ impl World {
         // A single file is put back when the commands that may have changed it have ended. A
         // missing directory is effective from when it appears until it is renamed, some
         // milliseconds later.
-        let is_named = |place: &str| self.names_files || ![".gitsettings", "tools/pre-push"].contains(&place);
-        let obeyed = parts("obeyed").iter().filter(|place| is_named(place));
+        let is_obeyed = |place: &String| self.names_files || !parts("named").contains(place);
+        let obeyed = parts("obeyed").iter().filter(|place| is_obeyed(place));
         let top = |place: &'static str| place.split('/').next().unwrap_or(place);
         for top in obeyed.map(|place| top(place)).filter(|top| !is_beside || self.standing.contains(top)) {
             for (path, bytes) in files(self.stage.project.join(top).as_std()) {

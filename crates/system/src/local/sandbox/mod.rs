@@ -18,8 +18,6 @@ mod filter;
 mod inner;
 mod launch_request;
 #[cfg(target_os = "linux")]
-mod listeners;
-#[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
 mod namespaces;
@@ -36,6 +34,8 @@ mod routes;
 mod rules;
 #[cfg(target_os = "linux")]
 mod supervise;
+#[cfg(target_os = "linux")]
+mod tcp_sockets;
 mod variables;
 #[cfg(target_os = "linux")]
 mod watch;
@@ -49,6 +49,8 @@ use words::{INNER, INSIDE, ROOM};
 
 #[cfg(target_os = "linux")]
 pub(super) use descriptor::send;
+#[cfg(target_os = "linux")]
+pub use tcp_sockets::user_of_connection;
 pub use variables::is_ordinary_variable;
 pub(super) use {
     launch_request::{LaunchCommand, LaunchRequest},
@@ -60,6 +62,12 @@ pub(super) use {
 
 use crate::{SandboxSupport, SystemError};
 use std::process::ExitCode;
+
+/// Returns nothing: this platform has no rooms, to whose servers users connect.
+#[cfg(not(target_os = "linux"))]
+pub fn user_of_connection(_: std::net::SocketAddr, _: std::net::SocketAddr) -> Option<u32> {
+    None
+}
 
 /// Runs the launcher. `words` are the arguments that start the launcher, without the program's
 /// name; `args` are those that follow them. The request is read from standard input. Must be called

@@ -1,5 +1,6 @@
 //! Requests to the kernel by netlink(7).
 
+use rustix::io::Errno;
 use rustix::net::netlink::SOCK_DIAG;
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::os::fd::OwnedFd;
@@ -18,7 +19,7 @@ pub(super) fn socket(protocol: Option<Protocol>) -> rustix::io::Result<OwnedFd> 
 
 /// Sends a request. The answer arrives at the socket.
 pub(super) fn send(socket: &OwnedFd, kind: u16, flags: u16, body: &[u8]) -> rustix::io::Result<()> {
-    let length = u32::try_from(HEADER + body.len()).map_err(|_| rustix::io::Errno::MSGSIZE)?;
+    let length = u32::try_from(HEADER + body.len()).map_err(|_| Errno::MSGSIZE)?;
     let mut message = length.to_ne_bytes().to_vec();
     message.extend(kind.to_ne_bytes());
     message.extend(flags.to_ne_bytes());
@@ -55,10 +56,31 @@ pub(super) fn sockets(diag: &OwnedFd, request: &[u8], mut each: impl FnMut(&[u8]
             match kind {
                 BY_FAMILY => each(body),
                 DONE => return Ok(()),
-                _ => return Err(rustix::io::Errno::OPNOTSUPP),
+                _ => return Err(Errno::OPNOTSUPP),
             }
             rest = after;
         }
+    }
+}
+
+/// Asks sock_diag(7) for one socket of a network namespace. Returns the message about it; `None` if
+/// there is no such socket.
+///
+/// # Errors
+/// If the kernel does not tell.
+pub(super) fn socket_of(diag: &OwnedFd, request: &[u8]) -> rustix::io::Result<Option<Vec<u8>>> {
+    send(diag, BY_FAMILY, REQUEST, request)?;
+    let mut buffer = [0; 4096];
+    let (length, _) = rustix::net::recv(diag, &mut buffer[..], RecvFlags::empty())?;
+    match message(&buffer[..length]) {
+        Some((BY_FAMILY, body, _)) => Ok(Some(body.to_vec())),
+        // An error is a negative number.
+        Some((_, body, _))
+            if number(body, 0) == Some(Errno::NOENT.raw_os_error().wrapping_neg().cast_unsigned()) =>
+        {
+            Ok(None)
+        }
+        _ => Err(Errno::OPNOTSUPP),
     }
 }
 

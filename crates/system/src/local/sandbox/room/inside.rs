@@ -4,7 +4,7 @@
 
 use super::ask_stage;
 use crate::InsideSockets;
-use crate::local::sandbox::{descriptor, listeners::Listeners, namespaces, supervise, words::INSIDE};
+use crate::local::sandbox::{descriptor, namespaces, supervise, tcp_sockets::Listeners, words::INSIDE};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::fs::File;
 use std::io;

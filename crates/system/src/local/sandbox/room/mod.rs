@@ -251,7 +251,7 @@ fn ask(request: &RoomRequest, launcher: &[String]) -> Result<(Vec<OwnedFd>, Opti
 
 #[cfg(target_os = "linux")]
 fn listener_ports() -> BTreeSet<u16> {
-    super::listeners::Listeners::here().map(|listeners| listeners.ports()).unwrap_or_default()
+    super::tcp_sockets::Listeners::here().map(|listeners| listeners.ports()).unwrap_or_default()
 }
 
 /// Returns nothing: this platform has no rooms.

@@ -1,11 +1,16 @@
-//! The ports at which programs of a network namespace listen.
+//! The TCP sockets of a network namespace: the ports at which programs listen, and to which users
+//! connections belong.
+//!
+//! The kernel is asked by sock_diag(7), which takes microseconds. Its tables have the connections of
+//! all namespaces, and reading them takes milliseconds; they are read where the kernel does not tell.
 
 use super::netlink;
-use crate::tcp_entries;
+use crate::tcp_table::tcp_entries;
 use rustix::net::AddressFamily;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// `TCP_LISTEN`, as a set of states.
@@ -14,6 +19,8 @@ const LISTEN: u32 = 1 << 10;
 const TCP: u8 = 6;
 /// The size of `inet_diag_sockid`, in bytes.
 const SOCKET: usize = 48;
+/// Where the user is in `inet_diag_msg`.
+const USER: usize = 64;
 
 /// The tables of TCP sockets. A kernel without IPv6 lacks the second one.
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
@@ -47,10 +54,6 @@ impl Listeners {
     }
 
     /// Returns the ports.
-    ///
-    /// The kernel is asked for sockets that listen, which takes microseconds. Its tables have the
-    /// connections too, of all namespaces, and reading them takes milliseconds; they are read where
-    /// the kernel does not tell.
     pub(super) fn ports(&self) -> BTreeSet<u16> {
         self.asked().unwrap_or_else(|_| self.read().unwrap_or_default())
     }
@@ -59,9 +62,7 @@ impl Listeners {
     fn asked(&self) -> rustix::io::Result<BTreeSet<u16>> {
         let mut found = BTreeSet::new();
         for family in [AddressFamily::INET, AddressFamily::INET6] {
-            let family = u8::try_from(family.as_raw()).map_err(|_| rustix::io::Errno::INVAL)?;
-            // `inet_diag_req_v2`: no extensions, and no particular socket.
-            let request = [&[family, TCP, 0, 0][..], &LISTEN.to_ne_bytes(), &[0; SOCKET]].concat();
+            let request = request(family, LISTEN, &[0; SOCKET])?;
             // `inet_diag_msg`: four bytes, then the port.
             let port = |socket: &[u8]| Some(u16::from_be_bytes(socket.get(4..6)?.try_into().ok()?));
             netlink::sockets(&self.diag, &request, |socket| found.extend(port(socket)))?;
@@ -82,6 +83,46 @@ impl Listeners {
     }
 }
 
+/// Returns the user whose connection from `local` to `remote` is in the network namespace of this
+/// process.
+pub fn user_of_connection(local: SocketAddr, remote: SocketAddr) -> Option<u32> {
+    asked_user(local, remote).unwrap_or_else(|_| {
+        let of_table = |path: &&str| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            tcp_entries(&text).find(|entry| entry.local == local && entry.remote == remote)
+        };
+        TABLES.iter().find_map(of_table).map(|entry| entry.user)
+    })
+}
+
+/// Asks sock_diag(7).
+fn asked_user(local: SocketAddr, remote: SocketAddr) -> rustix::io::Result<Option<u32>> {
+    let family = if local.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    // `inet_diag_sockid`: ports, addresses, and a cookie of ones for any socket.
+    let ports = [local.port().to_be_bytes(), remote.port().to_be_bytes()].concat();
+    let socket = [&ports[..], &address(local), &address(remote), &[0; 4], &[0xff; 8]].concat();
+    let found = netlink::socket_of(&netlink::diag()?, &request(family, u32::MAX, &socket)?)?;
+    // A listener at the address is found too. `inet_diag_msg` begins with four bytes and the socket.
+    let is_it = |found: &Vec<u8>| found.get(6..8) == Some(&remote.port().to_be_bytes());
+    Ok(found.filter(is_it).and_then(|found| netlink::number(&found, USER)))
+}
+
+/// Returns an address in the 16 bytes that the kernel has for it.
+fn address(at: SocketAddr) -> Vec<u8> {
+    let mut bytes = match at.ip() {
+        IpAddr::V4(ip) => ip.octets().to_vec(),
+        IpAddr::V6(ip) => ip.octets().to_vec(),
+    };
+    bytes.resize(16, 0);
+    bytes
+}
+
+/// Returns an `inet_diag_req_v2` without extensions.
+fn request(family: AddressFamily, states: u32, socket: &[u8]) -> rustix::io::Result<Vec<u8>> {
+    let family = u8::try_from(family.as_raw()).map_err(|_| rustix::io::Errno::INVAL)?;
+    Ok([&[family, TCP, 0, 0][..], &states.to_ne_bytes(), socket].concat())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +138,20 @@ mod tests {
         for found in [here.ports(), here.read().unwrap(), here.ports()] {
             assert!(addresses.iter().all(|address| found.contains(&address.port())), "{found:?}");
             assert!(!found.contains(&client.local_addr().unwrap().port()));
+        }
+    }
+
+    #[test]
+    fn a_connection_belongs_to_its_user() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (own, peer) = (client.local_addr().unwrap(), client.peer_addr().unwrap());
+            let user = rustix::process::geteuid().as_raw();
+            assert_eq!(user_of_connection(own, peer), Some(user), "{own}");
+            assert_eq!(asked_user(own, peer).unwrap(), Some(user), "{own}");
+            let other = SocketAddr::new(own.ip(), 9);
+            assert_eq!((user_of_connection(other, peer), user_of_connection(peer, other)), (None, None));
         }
     }
 }
