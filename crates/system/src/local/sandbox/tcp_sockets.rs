@@ -1,8 +1,9 @@
 //! The TCP sockets of a network namespace: the ports at which programs listen, and to which users
 //! connections belong.
 //!
-//! The kernel is asked by sock_diag(7), which takes microseconds. Its tables have the connections of
-//! all namespaces, and reading them takes milliseconds; they are read where the kernel does not tell.
+//! The kernel is asked by sock_diag(7), which takes microseconds. Its tables have the connections
+//! of all namespaces, and reading them takes milliseconds. They are read where the kernel does not
+//! tell.
 
 use super::netlink;
 use crate::tcp_table::tcp_entries;
@@ -102,7 +103,8 @@ fn asked_user(local: SocketAddr, remote: SocketAddr) -> rustix::io::Result<Optio
     let ports = [local.port().to_be_bytes(), remote.port().to_be_bytes()].concat();
     let socket = [&ports[..], &address(local), &address(remote), &[0; 4], &[0xff; 8]].concat();
     let found = netlink::socket_of(&netlink::diag()?, &request(family, u32::MAX, &socket)?)?;
-    // A listener at the address is found too. `inet_diag_msg` begins with four bytes and the socket.
+    // A listener at the address is found too. The socket begins at the fifth byte of
+    // `inet_diag_msg`.
     let is_it = |found: &Vec<u8>| found.get(6..8) == Some(&remote.port().to_be_bytes());
     Ok(found.filter(is_it).and_then(|found| netlink::number(&found, USER)))
 }
