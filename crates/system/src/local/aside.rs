@@ -53,28 +53,14 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A renamed folder that commands find at its old path. Its supervisors have it open, with a shared
-/// lock.
-#[derive(Debug)]
-pub(super) struct Used(#[expect(dead_code, reason = "its lock is held")] Option<OwnedFd>);
-
-impl Used {
-    /// Notes that a supervisor uses the folder. A command that has locked it keeps the lock.
-    pub(super) fn by_this_process(folder: &Path) -> Self {
-        let folder = open(folder).ok();
-        Self(
-            folder.inspect(|folder| flock(folder, FlockOperation::NonBlockingLockShared).unwrap_or_default()),
-        )
-    }
-}
-
-/// Returns whether a supervisor uses a renamed folder.
+/// Returns whether a supervisor uses a renamed folder, which commands find at its old path: it has
+/// the folder open, with a shared lock.
 pub(super) fn is_used(folder: &Path) -> bool {
     open(folder).is_ok_and(|folder| flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err())
 }
 
 /// Opens a directory. A command may have put something else in its place, which is not waited for.
-fn open(folder: &Path) -> rustix::io::Result<OwnedFd> {
+pub(super) fn open(folder: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::open(folder, flags, Mode::empty())
 }

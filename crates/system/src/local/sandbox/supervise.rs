@@ -10,12 +10,12 @@ use super::{
     launch_request::LaunchRequest,
     mounts, namespaces,
     variables::HiddenVariables,
-    watch::{Seen, Watch},
+    watch::{Seen, Used, Watch},
     words::{GO, START, STOP, TERM},
 };
 use crate::SandboxLevel;
 use crate::limits::DEADLINE_STEP;
-use crate::local::aside::{Turns, Used};
+use crate::local::aside::Turns;
 use crate::local::deadline::Watched;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -312,7 +312,7 @@ fn put_back(request: &LaunchRequest, turns: &Turns, watch: &mut Watch, seen: See
     for renamed in watch.rename(seen.appeared) {
         match renamed.directory {
             Some(name) => {
-                let used = Used::by_this_process(&name);
+                let used = Used::note(&name);
                 mounts::place(&renamed.path, &name)?;
                 watch.place(renamed.path, used);
             }

@@ -5,10 +5,10 @@
 //! creating such files is killed.
 
 use crate::limits::FORBIDDEN_RENAMES;
-use crate::local::aside::{self, Used};
+use crate::local::aside;
 use crate::{AbsPath, Folded};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
-use rustix::fs::{CWD, RenameFlags};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -47,6 +47,19 @@ struct Placed {
     /// The device and inode number.
     id: (u64, u64),
     _used: Used,
+}
+
+/// While it is held, other processes know that this one uses a renamed folder.
+pub(super) struct Used(#[expect(dead_code, reason = "its lock is held")] Option<OwnedFd>);
+
+impl Used {
+    /// Notes that this process uses a folder. A command that has locked it keeps the lock.
+    pub(super) fn note(folder: &Path) -> Self {
+        let folder = aside::open(folder).ok();
+        Self(folder.inspect(|folder| {
+            flock(folder, FlockOperation::NonBlockingLockShared).unwrap_or_default();
+        }))
+    }
 }
 
 /// The changes in the watched directories.
@@ -326,7 +339,7 @@ mod tests {
         fs::write(path(".vscode/x").as_std(), "x").unwrap();
         let vscode = path(".vscode").as_std().to_owned();
         assert_eq!(watch.seen().appeared, std::slice::from_ref(&vscode));
-        watch.place(vscode.clone(), Used::by_this_process(&vscode));
+        watch.place(vscode.clone(), Used::note(&vscode));
         assert_eq!(watch.all(), Vec::<PathBuf>::new());
         fs::rename(&vscode, path("away").as_std()).unwrap();
         fs::create_dir(&vscode).unwrap();
