@@ -178,6 +178,23 @@ async fn two_commands_create_a_folder_at_once() {
 }
 
 #[tokio::test]
+async fn a_file_of_the_user_stays_in_a_new_folder() {
+    let Some((stage, _own)) = project().await else { return };
+    let first = "mkdir .idea; echo a > .idea/a; until test -e stop; do sleep 0.01; done; cat .idea/b";
+    let meanwhile = async {
+        let is_renamed = "until test -e .idea.not-trusted/a; do sleep 0.01; done; echo mine > .idea/mine";
+        assert!(outside(&stage, is_renamed).await);
+        stage.check("cat .idea/a && ! test -e .idea/mine && echo b > .idea/b", true).await;
+        assert_eq!(read(&stage, ".idea/mine").as_deref(), Some("mine\n"));
+        stage.check("cat .idea/a .idea/b && touch stop", true).await;
+    };
+    tokio::join!(stage.check(first, true), meanwhile);
+    assert_eq!(read(&stage, ".idea/mine").as_deref(), Some("mine\n"));
+    assert!(!stage.project.join(".idea.not-trusted").as_std().exists());
+    stage.check("cat .idea/a .idea/b .idea/mine", true).await;
+}
+
+#[tokio::test]
 async fn other_changes_stay_in_the_copy() {
     let Some((stage, _own)) = project().await else { return };
     for line in [

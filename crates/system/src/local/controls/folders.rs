@@ -133,8 +133,7 @@ impl Folders {
         directory.join(name(path))
     }
 
-    /// Copies the files of a renamed folder into the copy of the one that it was, and removes the
-    /// renamed one unless it `stays`.
+    /// Moves the files of a renamed folder into the copy of the one that it was.
     ///
     /// # Errors
     /// The reason, if it stays where it is: it is too large, or has something in it that is neither
@@ -143,7 +142,6 @@ impl Folders {
         &mut self,
         path: &AbsPath,
         aside: &AbsPath,
-        stays: bool,
         directory: &AbsPath,
     ) -> Result<(), String> {
         let files = tree(aside, &mut Seen::new());
@@ -158,9 +156,6 @@ impl Folders {
         folder.is_placed |= fs::read_dir(path.as_std()).is_ok_and(|mut entries| entries.next().is_none());
         for file in files.keys() {
             copied(&aside.join(file), &copy.join(file)).map_err(|error| error.to_string())?;
-        }
-        if stays {
-            return Ok(());
         }
         let entry = EntryHandle::open(aside, false).map_err(|error| error.to_string())?;
         entry.remove().map_err(|error| error.to_string())

@@ -31,8 +31,9 @@ impl NewFolder {
         Self { first: controls.expect(&self.path, *self.first), ..self }
     }
 
-    /// Makes copies of the files that commands have created in the folder. Returns a line for a
-    /// folder that keeps its new name.
+    /// Makes copies of the files that commands have created in the folder. One that another command
+    /// finds at its old path is left to the last of them. Returns a line for a folder that keeps its
+    /// new name.
     pub(super) fn take(
         &self,
         directory: &AbsPath,
@@ -42,17 +43,13 @@ impl NewFolder {
         let mut lines = Vec::new();
         {
             let _turn = self.turns.take();
-            for renamed in aside::renamed(self.path.as_std(), *self.first) {
+            let renamed = aside::renamed(self.path.as_std(), *self.first);
+            for renamed in renamed.filter(|renamed| !aside::is_used(renamed)) {
                 let Ok(renamed) = AbsPath::from_os(&renamed) else { continue };
-                // Another command that runs finds the folder at its old path too.
-                let stays = aside::is_used(renamed.as_std());
-                match folders.adopt(&self.path, &renamed, stays, directory) {
-                    Err(why) if !stays => {
-                        // The launcher has put an empty directory in its place.
-                        fs::remove_dir(self.path.as_std()).ok();
-                        lines.push(format!("{} was renamed to {renamed}: {why}", self.path));
-                    }
-                    _ => {}
+                if let Err(why) = folders.adopt(&self.path, &renamed, directory) {
+                    // The launcher has put an empty directory in its place.
+                    fs::remove_dir(self.path.as_std()).ok();
+                    lines.push(format!("{} was renamed to {renamed}: {why}", self.path));
                 }
             }
         }

@@ -27,6 +27,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -87,7 +88,7 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         {
             let _turn = turns.take();
             let appeared = watch.all();
-            let renamed = watch.rename(appeared);
+            let renamed = watch.rename(appeared, true);
             renamed.iter().filter_map(|renamed| renamed.line.as_ref()).for_each(|line| print_error(line));
         }
         watch.take_placed().iter().for_each(|path| mounts::unplace(path));
@@ -264,9 +265,11 @@ fn relay(
         if !is_ready && status_lines.contains("ready\n") {
             is_ready = true;
             if let Some(watch) = &mut watch {
-                // Another command may have created them before this one was watched.
-                let seen = Seen { appeared: watch.all(), guards_fell: false };
-                put_back(request, turns, watch, seen).map_err(io::Error::other)?;
+                // Another command may have created them before this one was watched. What is in
+                // their places is of other programs.
+                let _turn = turns.take();
+                let appeared = watch.all();
+                rename(watch, appeared, false).map_err(io::Error::other)?;
             }
             // Do not start the command if the agent's process no longer wants it.
             if request.confirm {
@@ -308,16 +311,9 @@ fn stop(mut inner: &UnixStream, status_lines: &mut String) -> bool {
 /// Renames what has appeared, and puts guards back. A directory that commands may change in a copy
 /// stays where it is for the command.
 fn put_back(request: &LaunchRequest, turns: &Turns, watch: &mut Watch, seen: Seen) -> Result<(), String> {
-    let _turn = turns.take();
-    for renamed in watch.rename(seen.appeared) {
-        match renamed.directory {
-            Some(name) => {
-                let used = Used::note(&name);
-                mounts::place(&renamed.path, &name)?;
-                watch.place(renamed.path, used);
-            }
-            None => renamed.line.iter().for_each(|line| print_error(line)),
-        }
+    {
+        let _turn = turns.take();
+        rename(watch, seen.appeared, true)?;
     }
     if seen.guards_fell {
         mounts::guard(&request.sandbox)
@@ -327,6 +323,22 @@ fn put_back(request: &LaunchRequest, turns: &Turns, watch: &mut Watch, seen: See
         true => Err("it kept creating files that other programs obey automatically".to_owned()),
         false => Ok(()),
     }
+}
+
+/// Renames what has appeared. The command finds a directory where it was that it may change in a
+/// copy.
+fn rename(watch: &mut Watch, appeared: Vec<PathBuf>, merged: bool) -> Result<(), String> {
+    for renamed in watch.rename(appeared, merged) {
+        match renamed.directory {
+            Some(name) => {
+                let used = Used::note(&name);
+                mounts::place(&renamed.path, &name)?;
+                watch.place(renamed.path, used);
+            }
+            None => renamed.line.iter().for_each(|line| print_error(line)),
+        }
+    }
+    Ok(())
 }
 
 /// Waits until a descriptor is readable or closed, or the time is over. Returns which ones are.

@@ -178,10 +178,10 @@ impl Watch {
         self.copied.iter().any(|copied| copied.as_std() == path)
     }
 
-    /// Renames files and directories that have appeared. What is in a directory that commands may
-    /// change in a copy is moved to the renamed one that other commands find at its path, if there
-    /// is one.
-    pub(super) fn rename(&mut self, appeared: Vec<PathBuf>) -> Vec<Renamed> {
+    /// Renames files and directories that have appeared. A directory that commands may change in a
+    /// copy becomes the renamed one that other commands find at its path, if there is one. With
+    /// `merged`, what is in it is of the command, and is moved there.
+    pub(super) fn rename(&mut self, appeared: Vec<PathBuf>, merged: bool) -> Vec<Renamed> {
         let mut all = Vec::new();
         for path in appeared.into_iter().collect::<BTreeSet<_>>() {
             if !self.is_forbidden(&path) {
@@ -190,7 +190,8 @@ impl Watch {
             self.renamed += 1;
             let is_directory = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
             let is_placed = is_directory && self.is_copied(&path);
-            let joined = self.joined(&path).filter(|joined| is_placed && merge(&path, joined).is_ok());
+            let joined =
+                self.joined(&path).filter(|joined| is_placed && (!merged || merge(&path, joined).is_ok()));
             let (line, directory) = match joined {
                 Some(joined) => (None, Some(joined)),
                 None => match rename_forbidden(&path, is_placed, REASON) {
@@ -315,7 +316,7 @@ mod tests {
         fs::write(path("other").as_std(), "x").unwrap();
         let seen = watch.seen();
         assert!(seen.appeared.len() == 2 && !seen.guards_fell, "{seen:?}");
-        let renamed = watch.rename(seen.appeared);
+        let renamed = watch.rename(seen.appeared, true);
         assert!(renamed.len() == 2 && !watch.persists(), "{renamed:?}");
         let expected = [".VSCode", ".VSCode.not-trusted"].map(|name| path(name).as_std().to_owned());
         assert!(renamed.iter().all(|renamed| renamed.directory.is_none() && renamed.line.is_some()));
@@ -328,7 +329,7 @@ mod tests {
         for _ in 0..FORBIDDEN_RENAMES {
             fs::write(path(".envrc").as_std(), "x").unwrap();
             let appeared = watch.seen().appeared;
-            watch.rename(appeared);
+            watch.rename(appeared, true);
             persists |= watch.persists();
         }
         assert!(persists && !path(".envrc").as_std().exists());
