@@ -31,9 +31,9 @@ impl NewFolder {
         Self { first: controls.expect(&self.path, *self.first), ..self }
     }
 
-    /// Makes copies of the files that commands have created in the folder. One that another command
-    /// finds at its old path is left to the last of them. Returns a line for a folder that keeps its
-    /// new name.
+    /// Makes copies of the files that commands have created in the folder. A folder that another
+    /// command finds at its old path is left to the last of them. Returns a line for a folder that
+    /// keeps its new name.
     pub(super) fn take(
         &self,
         directory: &AbsPath,
