@@ -62,7 +62,7 @@ const AGAIN: &str = r#"
 "$TILLER" -m offline/pilot -p 'show tracked' > /dev/null 2>&1
 "#;
 
-/// What lines that the user lets run need, and what lines behind them would run.
+/// Creates the programs of the lines that the user lets run, and of those that must not run.
 const GRANTED: &str = r#"
 git init -q --bare ../own.git; git remote add own ../own.git; git config diff.own.command true
 mkdir planted; printf '#!/bin/sh\ntrue\n' > build; cp build build.sh; chmod +x build build.sh

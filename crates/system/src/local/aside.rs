@@ -23,7 +23,7 @@ pub(super) fn name(name: &OsStr, number: usize) -> OsString {
     aside
 }
 
-/// By which the processes of a project rename new folders one at a time.
+/// Lets the processes of a project rename new folders one at a time.
 #[derive(Debug, Default)]
 pub(super) struct Turns(Option<File>);
 

@@ -108,20 +108,20 @@ impl Folders {
             // has it. Git takes no notice of an empty one.
             folder.is_placed = fs::create_dir(path.as_std()).is_ok();
         }
-        let Some(mut original) = tree(path, &mut folder.seen) else { return Ok(None) };
+        let Some(original) = tree(path, &mut folder.seen) else { return Ok(None) };
         let lines = match folder.is_copied && copy.as_std().is_dir() {
             true => folder.take_over(&copy, original, findings)?,
             false => {
                 fs::remove_dir_all(copy.as_std()).ok();
                 super::super::private_directory::create(&copy)
                     .map_err(|source| SystemError::from_io("make", &copy, source))?;
-                for file in original.keys().cloned().collect::<Vec<_>>() {
-                    match copied(&path.join(&file), &copy.join(&file)) {
-                        Err(_) if is_gone(&path.join(&file)) => drop(original.remove(&file)),
-                        done => done?,
+                folder.base = Tree::new();
+                for (file, version) in original {
+                    if copied(&path.join(&file), &copy.join(&file))? {
+                        folder.base.insert(file, version);
                     }
                 }
-                (folder.base, folder.is_copied) = (original, true);
+                folder.is_copied = true;
                 Vec::new()
             }
         };
@@ -229,10 +229,7 @@ impl Folder {
             }
             match original.contains_key(&file) {
                 // One that has gone meanwhile is found missing before the next command.
-                true => match copied(&path.join(&file), &at.join(&file)) {
-                    Err(_) if is_gone(&path.join(&file)) => {}
-                    done => done?,
-                },
+                true => drop(copied(&path.join(&file), &at.join(&file))?),
                 false => removed(at, &file),
             }
         }
@@ -306,7 +303,7 @@ pub(super) fn tree(top: &AbsPath, seen: &mut Seen) -> Option<Tree> {
     let mut directories = vec![String::new()];
     while let Some(directory) = directories.pop() {
         let at = if directory.is_empty() { top.clone() } else { top.join(&directory) };
-        // What a command removes meanwhile is not there.
+        // Another program may remove it meanwhile.
         if at != *top && is_gone(&at) {
             continue;
         }
@@ -419,9 +416,13 @@ pub(super) fn content(path: &AbsPath) -> Option<Content> {
     (is_small && metadata.nlink() == 1).then_some(Content { bytes, mode })
 }
 
-/// Copies a file. Directories are made.
-fn copied(from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
-    content(from).ok_or_else(|| SystemError::Moved(from.clone()))?.write_to(to)
+/// Copies a file. Directories are made. Returns `false` if the file has gone.
+fn copied(from: &AbsPath, to: &AbsPath) -> Result<bool, SystemError> {
+    match content(from) {
+        Some(content) => content.write_to(to).map(|()| true),
+        None if is_gone(from) => Ok(false),
+        None => Err(SystemError::Moved(from.clone())),
+    }
 }
 
 /// Removes a file of a folder, and directories that are empty then.

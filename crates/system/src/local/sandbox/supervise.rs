@@ -10,7 +10,7 @@ use super::{
     launch_request::LaunchRequest,
     mounts, namespaces,
     variables::HiddenVariables,
-    watch::{Seen, Used, Watch},
+    watch::{Seen, Watch},
     words::{GO, START, STOP, TERM},
 };
 use crate::SandboxLevel;
@@ -67,12 +67,13 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         .iter()
         .chain(protected.linked.iter().chain(&protected.folders).map(|file| &file.path));
     let copied = if request.joins { protected.copied.as_slice() } else { &[] };
-    let mut watch = match Watch::new(&protected.reserved, guarded.filter(|_| request.joins), copied) {
+    // The directory of the turns is not in the room.
+    let turns = Turns::open(request.sandbox.view.own().as_ref());
+    let guarded = guarded.filter(|_| request.joins);
+    let mut watch = match Watch::new(&protected.reserved, guarded, copied, turns) {
         Ok(watch) => watch,
         Err(problem) => return failed(&problem),
     };
-    // The directory is not in the room.
-    let turns = Turns::open(request.sandbox.view.own().as_ref());
     let (child, inner) = match start(&request, &room, inner_arguments, input) {
         Ok(started) => started,
         Err(problem) => return failed(&problem),
@@ -81,16 +82,13 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     if let Ok(null) = open_null() {
         rustix::stdio::dup2_stdout(&null).ok();
     }
-    let terms = Terms { request: &request, turns: &turns, deadline };
+    let terms = Terms { request: &request, deadline };
     let end = relay(&mut control, child, inner, terms, watch.as_mut());
     kill_descendants();
     if let Some(watch) = &mut watch {
-        {
-            let _turn = turns.take();
-            let appeared = watch.all();
-            let renamed = watch.rename(appeared, true);
-            renamed.iter().filter_map(|renamed| renamed.line.as_ref()).for_each(|line| print_error(line));
-        }
+        let appeared = watch.all();
+        let lines = watch.rename(appeared, true).into_iter().filter_map(|renamed| renamed.line);
+        lines.for_each(|line| print_error(&line));
         watch.take_placed().iter().for_each(|path| mounts::unplace(path));
     }
     match end {
@@ -201,7 +199,6 @@ fn start(
 struct Terms<'a> {
     /// The request. The agent's process decides when the command starts if it says so.
     request: &'a LaunchRequest,
-    turns: &'a Turns,
     /// When it ends at the latest, whatever the agent's process does.
     deadline: Option<Watched>,
 }
@@ -211,7 +208,7 @@ fn relay(
     control: &mut File,
     child: Pid,
     inner: UnixStream,
-    Terms { request, turns, mut deadline }: Terms<'_>,
+    Terms { request, mut deadline }: Terms<'_>,
     mut watch: Option<&mut Watch>,
 ) -> io::Result<End> {
     let ended = pidfd_open(child, PidfdFlags::empty())?;
@@ -244,7 +241,7 @@ fn relay(
                 let stopped = inner
                     .as_ref()
                     .filter(|inner| request.processes && is_ready && stop(inner, &mut status_lines));
-                if let Err(problem) = put_back(request, turns, watch, seen) {
+                if let Err(problem) = put_back(request, watch, seen) {
                     print_error(&format!("the command was killed: {problem}"));
                     kill_now(child);
                 }
@@ -267,7 +264,6 @@ fn relay(
             if let Some(watch) = &mut watch {
                 // Another command may have created them before this one was watched. What is in
                 // their places is of other programs.
-                let _turn = turns.take();
                 let appeared = watch.all();
                 rename(watch, appeared, false).map_err(io::Error::other)?;
             }
@@ -310,11 +306,8 @@ fn stop(mut inner: &UnixStream, status_lines: &mut String) -> bool {
 
 /// Renames what has appeared, and puts guards back. A directory that commands may change in a copy
 /// stays where it is for the command.
-fn put_back(request: &LaunchRequest, turns: &Turns, watch: &mut Watch, seen: Seen) -> Result<(), String> {
-    {
-        let _turn = turns.take();
-        rename(watch, seen.appeared, true)?;
-    }
+fn put_back(request: &LaunchRequest, watch: &mut Watch, seen: Seen) -> Result<(), String> {
+    rename(watch, seen.appeared, true)?;
     if seen.guards_fell {
         mounts::guard(&request.sandbox)
             .map_err(|problem| format!("a guard cannot be put back: {problem}"))?;
@@ -330,8 +323,7 @@ fn put_back(request: &LaunchRequest, turns: &Turns, watch: &mut Watch, seen: See
 fn rename(watch: &mut Watch, appeared: Vec<PathBuf>, merged: bool) -> Result<(), String> {
     for renamed in watch.rename(appeared, merged) {
         match renamed.directory {
-            Some(name) => {
-                let used = Used::note(&name);
+            Some((name, used)) => {
                 mounts::place(&renamed.path, &name)?;
                 watch.place(renamed.path, used);
             }

@@ -5,7 +5,7 @@
 //! creating such files is killed.
 
 use crate::limits::FORBIDDEN_RENAMES;
-use crate::local::aside;
+use crate::local::aside::{self, Turns};
 use crate::{AbsPath, Folded};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock};
@@ -35,6 +35,7 @@ pub(super) struct Watch {
     guarded: Vec<(PathBuf, String)>,
     /// The directories that commands may change in a copy.
     copied: Vec<AbsPath>,
+    turns: Turns,
     /// The directories that were renamed, by the path at which the command finds them.
     placed: HashMap<PathBuf, Placed>,
     renamed: usize,
@@ -50,11 +51,12 @@ struct Placed {
 }
 
 /// While it is held, other processes know that this one uses a renamed folder.
+#[derive(Debug)]
 pub(super) struct Used(#[expect(dead_code, reason = "its lock is held")] Option<OwnedFd>);
 
 impl Used {
     /// Notes that this process uses a folder. A command that has locked it keeps the lock.
-    pub(super) fn note(folder: &Path) -> Self {
+    fn note(folder: &Path) -> Self {
         let folder = aside::open(folder).ok();
         Self(folder.inspect(|folder| {
             flock(folder, FlockOperation::NonBlockingLockShared).unwrap_or_default();
@@ -72,11 +74,11 @@ pub(super) struct Seen {
 }
 
 /// A file or directory that has appeared and was renamed or removed.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Renamed {
     pub(super) path: PathBuf,
-    /// The new path of a directory that was renamed.
-    pub(super) directory: Option<PathBuf>,
+    /// The new path of a directory that the command is to find at its old one.
+    pub(super) directory: Option<(PathBuf, Used)>,
     /// A line that reports it, unless the command finds the directory at its path.
     pub(super) line: Option<String>,
 }
@@ -89,6 +91,7 @@ impl Watch {
         reserved: &[AbsPath],
         guarded: impl Iterator<Item = &'a AbsPath>,
         copied: &[AbsPath],
+        turns: Turns,
     ) -> Result<Option<Self>, String> {
         let is_missing = |path: &AbsPath| fs::symlink_metadata(path.as_std()).is_err();
         let missing = reserved.iter().filter(|path| copied.contains(path) || is_missing(path));
@@ -111,6 +114,7 @@ impl Watch {
             names,
             guarded,
             copied: copied.to_vec(),
+            turns,
             empty: HashMap::new(),
             placed: HashMap::new(),
             renamed: 0,
@@ -182,6 +186,7 @@ impl Watch {
     /// copy becomes the renamed one that other commands find at its path, if there is one. With
     /// `merged`, what is in it is of the command, and is moved there.
     pub(super) fn rename(&mut self, appeared: Vec<PathBuf>, merged: bool) -> Vec<Renamed> {
+        let _turn = self.turns.take();
         let mut all = Vec::new();
         for path in appeared.into_iter().collect::<BTreeSet<_>>() {
             if !self.is_forbidden(&path) {
@@ -202,6 +207,10 @@ impl Watch {
                     }
                 },
             };
+            let directory = directory.map(|name| {
+                let used = Used::note(&name);
+                (name, used)
+            });
             all.push(Renamed { path, directory, line });
         }
         all
@@ -308,7 +317,9 @@ mod tests {
         fs::write(path(".npmrc").as_std(), "mine").unwrap();
         let watched = [".npmrc", ".envrc", ".vscode", "none/x"].map(path);
         let mine = path(".npmrc");
-        let mut watch = Watch::new(&watched, std::iter::once(&mine), &[path(".vscode")]).unwrap().unwrap();
+        let mut watch = Watch::new(&watched, std::iter::once(&mine), &[path(".vscode")], Turns::default())
+            .unwrap()
+            .unwrap();
         assert_eq!(watch.seen(), Seen::default());
         fs::write(path(".envrc").as_std(), "x").unwrap();
         fs::create_dir(path(".VSCode").as_std()).unwrap();
@@ -347,6 +358,6 @@ mod tests {
         fs::write(vscode.join("x"), "x").unwrap();
         assert_eq!(watch.all(), std::slice::from_ref(&vscode));
         assert_eq!(watch.take_placed(), [vscode]);
-        assert!(Watch::new(&[path(".npmrc")], std::iter::empty(), &[]).unwrap().is_none());
+        assert!(Watch::new(&[path(".npmrc")], std::iter::empty(), &[], Turns::default()).unwrap().is_none());
     }
 }
