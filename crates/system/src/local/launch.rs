@@ -8,7 +8,7 @@ use super::{
     blocking::blocking,
     caches,
     controls::{self, Base, Changeable, Controls, NewFolder},
-    index::{Found, GitDirectories, Index, Indexes, TooMany, make_listable},
+    index::{Found, GitDirectories, Index, Indexes, TooMany},
     new_repositories::disable_new,
     private_directory,
     sandbox::{self, LaunchCommand, LaunchRequest, RoomRequest},
@@ -518,26 +518,7 @@ impl Aftermath {
     pub(super) fn run(&self) -> Vec<String> {
         let carry = |copies| self.controls.carry(copies, &self.changeable);
         let mut lines = self.copies.as_ref().map(carry).unwrap_or_default();
-        lines.extend(self.open());
         lines.extend(self.disable());
-        lines
-    }
-
-    /// Lets the user list the directories that the command has closed: what is in them is obeyed
-    /// once they are open. Returns a line for each.
-    fn open(&self) -> Vec<String> {
-        let (mut known, mut lines) = (self.before.git.closed.clone(), Vec::new());
-        // A directory may be closed below one that is.
-        while let Ok(now) = self.before.index.git_directories() {
-            let new: Vec<_> = now.closed.difference(&known).cloned().collect();
-            if new.is_empty() {
-                break;
-            }
-            for directory in new.iter().filter(|directory| make_listable(directory)) {
-                lines.push(format!("{directory} was opened for its owner: it has to be searched"));
-            }
-            known.extend(new);
-        }
         lines
     }
 

@@ -19,6 +19,7 @@ mod leftovers;
 mod locks;
 mod login;
 mod memory;
+mod modes;
 mod new_repositories;
 mod options;
 mod private_directory;

@@ -6,6 +6,7 @@ use super::aside::{Aside, set_aside};
 use super::controls;
 use super::entry::EntryHandle;
 use super::index::GitDirectories;
+use super::modes::Opened;
 use crate::AbsPath;
 use rustix::io::Errno;
 
@@ -14,20 +15,24 @@ use rustix::io::Errno;
 pub(super) fn disable_new(now: &GitDirectories, before: &GitDirectories) -> Vec<String> {
     let mut lines = Vec::new();
     for commondir in now.redirections.difference(&before.redirections) {
+        let _opened = Opened::along(commondir);
         if !is_worktree_commondir(commondir) {
             lines.extend(disable(commondir, "it makes git use another directory"));
         }
     }
     for link in now.links.difference(&before.links) {
+        let _opened = Opened::along(link);
         lines.extend(remove_link(link));
     }
     for config in now.configs.difference(&before.configs) {
+        let _opened = Opened::along(config);
         if controls::read(config).is_none_or(|text| !controls::all_harmless(&text)) {
             lines.extend(disable(config, "it may name programs that git would run"));
         }
     }
     for directory in now.directories.difference(&before.directories) {
         let hooks = directory.join("hooks");
+        let _opened = Opened::along(&hooks);
         for entry in std::fs::read_dir(hooks.as_std()).into_iter().flatten().flatten() {
             // Git executes only hooks without an extension.
             let hook = hooks.join_os(&entry.file_name());

@@ -10,6 +10,7 @@ use super::folders::{Content, Tree, content};
 use super::shared_base::SharedBase;
 use crate::local::aside::{Aside, set_aside};
 use crate::local::entry::EntryHandle;
+use crate::local::modes::Opened;
 use crate::{AbsPath, ControlChange, ControlPlace, SystemError};
 use std::collections::HashMap;
 use std::fs;
@@ -111,6 +112,7 @@ impl Base {
     /// Compares the file with what it was. Returns a line if that cannot be put back.
     pub(super) fn compare(&self, directory: &AbsPath, findings: &mut Findings) -> Vec<String> {
         let path = &self.path;
+        let _opened = Opened::along(path);
         let mut before = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         let is_there = fs::symlink_metadata(path.as_std()).is_ok();
         let now = content(path);

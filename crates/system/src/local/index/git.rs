@@ -14,8 +14,6 @@ pub(in crate::local) struct GitDirectories {
     pub(in crate::local) redirections: BTreeSet<AbsPath>,
     /// The symbolic links in places to which git writes.
     pub(in crate::local) links: BTreeSet<AbsPath>,
-    /// The directories in which there may be others: their modes keep them from being listed.
-    pub(in crate::local) closed: BTreeSet<AbsPath>,
 }
 
 impl GitDirectories {

@@ -2,10 +2,8 @@
 
 use crate::path::text_of;
 use crate::{AbsPath, Folded, Sandbox};
-use std::fs::Permissions;
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::FileTypeExt;
 
 /// How deep the directories of submodules are searched for; their names may contain slashes.
 const MODULE_DEPTH: u8 = 6;
@@ -19,9 +17,6 @@ const RESERVED: [&str; 3] = ["config.worktree", "commondir", "hooks"];
 const HOLDERS: [&str; 2] = ["modules", "worktrees"];
 /// The directories of a git directory to whose files git writes.
 const WRITTEN: [&str; 2] = ["logs", "refs"];
-
-/// The permission bits with which the owner of a directory can list it.
-const LISTABLE: u32 = 0o500;
 
 /// What a directory is, by its place and by what is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,14 +50,23 @@ pub(super) struct Listing {
     pub(super) links: Vec<String>,
     /// The number of other files.
     files: usize,
-    /// `true` if the mode of the directory keeps it from being listed.
-    pub(super) is_closed: bool,
 }
 
 impl Listing {
-    /// Reads a directory. One that cannot be listed is empty. What a mode hides is found too: a
-    /// program that knows the names in a directory needs no permission to list it.
-    pub(super) fn read(sandbox: &Sandbox, path: &AbsPath, came_as: Kind, changed: (i64, i64)) -> Self {
+    /// Reads a directory. One that does not exist is empty.
+    ///
+    /// # Errors
+    /// If the user may not list it.
+    pub(super) fn read(
+        sandbox: &Sandbox,
+        path: &AbsPath,
+        came_as: Kind,
+        changed: (i64, i64),
+    ) -> io::Result<Self> {
+        let entries = match std::fs::read_dir(path.as_std()) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(error),
+            read => read,
+        };
         let mut listing = Self {
             changed,
             came_as,
@@ -73,14 +77,6 @@ impl Listing {
             sockets: Vec::new(),
             links: Vec::new(),
             files: 0,
-            is_closed: false,
-        };
-        let entries = match std::fs::read_dir(path.as_std()) {
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                listing.is_closed = true;
-                while_open(path, || std::fs::read_dir(path.as_std()))
-            }
-            read => read,
         };
         let mut names = Vec::new();
         for entry in entries.into_iter().flatten().flatten() {
@@ -111,7 +107,7 @@ impl Listing {
                 listing.files += 1;
             }
         }
-        listing
+        Ok(listing)
     }
 
     fn kind_of(&self, path: &AbsPath, names: &[(String, std::fs::FileType)]) -> Kind {
@@ -174,39 +170,6 @@ impl Listing {
     pub(super) fn entries(&self) -> usize {
         self.directories.len() + self.files + self.secrets.len()
     }
-}
-
-/// Does something while the user can list a directory, whose mode is restored.
-fn while_open<T>(directory: &AbsPath, list: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let (handle, before) = opened(directory)?;
-    let listed = list();
-    set_mode(&handle, before)?;
-    listed
-}
-
-/// Lets the user list a directory. Returns whether its mode has changed.
-pub(in crate::local) fn make_listable(directory: &AbsPath) -> bool {
-    opened(directory).is_ok_and(|(_, before)| before & LISTABLE != LISTABLE)
-}
-
-/// Lets the user list a directory. Returns the directory and the mode that it had.
-fn opened(directory: &AbsPath) -> io::Result<(OwnedFd, u32)> {
-    let handle = crate::local::directory::open_directory(directory)?;
-    let mode = std::fs::metadata(name_of(&handle))?.permissions().mode() & 0o7777;
-    if mode & LISTABLE != LISTABLE {
-        set_mode(&handle, mode | LISTABLE)?;
-    }
-    Ok((handle, mode))
-}
-
-fn set_mode(handle: &OwnedFd, mode: u32) -> io::Result<()> {
-    std::fs::set_permissions(name_of(handle), Permissions::from_mode(mode))
-}
-
-/// Returns the name of a descriptor in `/proc`. A descriptor for a path only has no mode to change,
-/// and its name has.
-fn name_of(handle: &OwnedFd) -> String {
-    format!("/proc/self/fd/{}", handle.as_raw_fd())
 }
 
 /// Returns whether some file system treats a name as `.git`.

@@ -10,12 +10,13 @@ mod listing;
 mod watcher;
 
 pub(super) use git::GitDirectories;
-pub(super) use listing::make_listable;
 
+use super::modes::with_access;
 use crate::limits::{INDEX_ENTRIES, INDEX_SETTLED, INDEXES};
 use crate::{AbsPath, Sandbox};
 use listing::{Kind, Listing};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,8 +83,8 @@ struct Tree {
     directories: HashMap<AbsPath, Listing>,
     /// The directories with something in them that is found.
     marked: BTreeSet<AbsPath>,
-    /// The directories whose mode keeps them, or one below them, from being listed.
-    closed: BTreeSet<AbsPath>,
+    /// The directories that could not be read, for another attempt.
+    unread: HashMap<AbsPath, Kind>,
     entries: usize,
     watcher: Option<Watcher>,
     /// Whether there are too many directories to watch.
@@ -127,8 +128,8 @@ impl Index {
 pub(super) fn secret_files(sandbox: &Sandbox) -> Result<HashSet<(u64, u64)>, TooMany> {
     let index = Indexes::default().of(sandbox);
     let found = index.scan()?;
-    let secrets = found.secrets.iter().filter_map(|path| identity(path).map(|(id, _)| id));
-    Ok(secrets.collect())
+    let secrets = found.secrets.iter().filter_map(|path| with_access(path, || identity(path)).ok());
+    Ok(secrets.map(|(id, _)| id).collect())
 }
 
 impl Tree {
@@ -136,13 +137,17 @@ impl Tree {
     fn refresh(&mut self, sandbox: &Sandbox, limit: usize) -> Result<(), TooMany> {
         let refreshed = match self.watcher.as_mut().and_then(Watcher::changed) {
             Some(changed) => {
-                let all: BTreeSet<_> = changed.into_iter().chain(self.closed.iter().cloned()).collect();
-                all.into_iter().try_for_each(|path| self.read(sandbox, path, limit))
+                let unread = std::mem::take(&mut self.unread).into_iter().collect();
+                changed
+                    .into_iter()
+                    .try_for_each(|path| self.read(sandbox, path, limit))
+                    .and_then(|()| self.walk(sandbox, unread, limit, &mut HashMap::new()))
             }
             // Not watched, or not any more.
             None => self.read_all(sandbox, limit),
         };
-        let is_known = |root: &AbsPath| self.directories.contains_key(root) || changed(root).is_none();
+        let is_there = |root: &AbsPath| changed(root).is_ok_and(|changed| changed.is_some());
+        let is_known = |root: &AbsPath| self.directories.contains_key(root) || !is_there(root);
         let has_roots = sandbox.view.writable().all(is_known);
         let refreshed =
             refreshed.and_then(|()| if has_roots { Ok(()) } else { self.read_all(sandbox, limit) });
@@ -210,17 +215,27 @@ impl Tree {
         if sandbox.secret.hidden.contains(path) {
             return Ok(Vec::new());
         }
-        // Before it is read, so that no change is missed.
-        if self.watcher.as_mut().is_some_and(|watcher| !watcher.add(path)) {
-            (self.watcher, self.is_too_large) = (None, true);
-        }
-        let Some(changed) = changed(path) else {
-            self.closed.extend(closed_above(path));
-            return Ok(Vec::new());
-        };
-        let listing = match known.remove(path) {
-            Some(known) if known.changed == changed && known.came_as == kind => known,
-            _ => Listing::read(sandbox, path, kind, settled(changed)),
+        let mut known = known.remove(path);
+        let listing = with_access(path, || {
+            // Before it is read, so that no change is missed.
+            if let Some(watcher) = &mut self.watcher
+                && !watcher.add(path)?
+            {
+                (self.watcher, self.is_too_large) = (None, true);
+            }
+            let Some(changed) = changed(path)? else { return Ok(None) };
+            match known.take() {
+                Some(known) if known.changed == changed && known.came_as == kind => Ok(Some(known)),
+                _ => Listing::read(sandbox, path, kind, settled(changed)).map(Some),
+            }
+        });
+        let listing = match listing {
+            Ok(Some(listing)) => listing,
+            Ok(None) => return Ok(Vec::new()),
+            Err(_) => {
+                self.unread.insert(path.clone(), kind);
+                return Ok(Vec::new());
+            }
         };
         self.entries += listing.entries();
         if self.entries > limit {
@@ -228,9 +243,6 @@ impl Tree {
         }
         if listing.is_marked() {
             self.marked.insert(path.clone());
-        }
-        if listing.is_closed {
-            self.closed.insert(path.clone());
         }
         let below = listing.below(path).collect();
         self.directories.insert(path.clone(), listing);
@@ -241,7 +253,6 @@ impl Tree {
         let listing = self.directories.remove(path)?;
         self.entries -= listing.entries();
         self.marked.remove(path);
-        self.closed.remove(path);
         Some(listing)
     }
 
@@ -264,7 +275,7 @@ impl Tree {
     }
 
     fn git(&self) -> GitDirectories {
-        GitDirectories { closed: self.closed.clone(), ..GitDirectories::of(self.marked()) }
+        GitDirectories::of(self.marked())
     }
 
     fn found(&self, sandbox: &Sandbox) -> Found {
@@ -286,43 +297,40 @@ impl Tree {
     /// name, all directories are read for it: a link count can change without a change of the
     /// directory.
     fn add_hard_links(&self, sandbox: &Sandbox, found: &mut Found) {
-        let shared = |path: &AbsPath| identity(path).filter(|(_, names)| *names > 1).map(|(id, _)| id);
+        let shared = |(id, names)| (names > 1).then_some(id);
         let hidden = found.secrets.iter().filter(|path| sandbox.is_hidden(path));
-        let ids: HashSet<_> = hidden.filter_map(shared).collect();
+        let ids: HashSet<_> = hidden.filter_map(|path| shared(identity(path).ok()?)).collect();
         if ids.is_empty() {
             return;
         }
         let known: HashSet<_> = found.secrets.iter().cloned().collect();
         for directory in self.directories.keys() {
-            let entries = std::fs::read_dir(directory.as_std()).into_iter().flatten().flatten();
-            let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-            let paths = files.map(|entry| directory.join_os(&entry.file_name()));
-            let is_link = |path: &AbsPath| shared(path).is_some_and(|id| ids.contains(&id));
-            found.secrets.extend(paths.filter(|path| !known.contains(path) && is_link(path)));
+            let links = with_access(directory, || {
+                let mut links = Vec::new();
+                for entry in std::fs::read_dir(directory.as_std())?.flatten() {
+                    let path = directory.join_os(&entry.file_name());
+                    if entry.file_type().is_ok_and(|kind| kind.is_file()) && !known.contains(&path) {
+                        let is_link = shared(identity(&path)?).is_some_and(|id| ids.contains(&id));
+                        links.extend(is_link.then_some(path));
+                    }
+                }
+                Ok(links)
+            });
+            found.secrets.extend(links.unwrap_or_default());
         }
     }
 }
 
-fn changed(path: &AbsPath) -> Option<(i64, i64)> {
-    let metadata = std::fs::symlink_metadata(path.as_std()).ok().filter(|found| found.is_dir())?;
-    Some((metadata.ctime(), metadata.ctime_nsec()))
-}
-
-/// Returns the directories above a path that the user may not look up, from the one above it to the
-/// one whose mode forbids that.
-fn closed_above(path: &AbsPath) -> Vec<AbsPath> {
-    let is_denied = |path: &AbsPath| {
-        let found = std::fs::symlink_metadata(path.as_std());
-        found.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
-    };
-    let mut above = Vec::new();
-    let mut below = path.clone();
-    while is_denied(&below) {
-        let Some(parent) = below.parent() else { break };
-        above.push(parent.clone());
-        below = parent;
+/// Returns the change time of a directory; `None` if there is none at the path.
+///
+/// # Errors
+/// If the user may not search a directory of the path.
+fn changed(path: &AbsPath) -> io::Result<Option<(i64, i64)>> {
+    match std::fs::symlink_metadata(path.as_std()) {
+        Ok(found) => Ok(found.is_dir().then(|| (found.ctime(), found.ctime_nsec()))),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
+        Err(_) => Ok(None),
     }
-    above
 }
 
 /// Returns the change time for use as a cache key, or a value that never matches if the change is
@@ -334,9 +342,9 @@ fn settled(changed: (i64, i64)) -> (i64, i64) {
 }
 
 /// Returns a file's device and inode, and its number of hard links.
-fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
-    let found = std::fs::symlink_metadata(path.as_std()).ok()?;
-    Some(((found.dev(), found.ino()), found.nlink()))
+fn identity(path: &AbsPath) -> io::Result<((u64, u64), u64)> {
+    let found = std::fs::symlink_metadata(path.as_std())?;
+    Ok(((found.dev(), found.ino()), found.nlink()))
 }
 
 #[cfg(test)]

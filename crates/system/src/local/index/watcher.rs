@@ -36,10 +36,14 @@ impl Watcher {
     }
 
     /// Watches a directory. Returns whether it is watched.
-    pub(super) fn add(&mut self, path: &AbsPath) -> bool {
+    ///
+    /// # Errors
+    /// If the user may not list it.
+    pub(super) fn add(&mut self, path: &AbsPath) -> std::io::Result<bool> {
         use rustix::fs::inotify::{WatchFlags, add_watch};
+        use rustix::io::Errno;
         if WATCHED.load(Relaxed) >= self.most {
-            return false;
+            return Ok(false);
         }
         let events = WatchFlags::CREATE
             | WatchFlags::DELETE
@@ -61,13 +65,12 @@ impl Watcher {
                     None => drop(WATCHED.fetch_add(1, Relaxed)),
                 }
                 self.numbers.insert(path.clone(), number);
-                true
+                Ok(true)
             }
             // What is not there, or no directory, needs no watch.
-            Err(error) => matches!(
-                error,
-                rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::ACCESS
-            ),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(true),
+            Err(Errno::ACCESS) => Err(Errno::ACCESS.into()),
+            Err(_) => Ok(false),
         }
     }
 
@@ -149,7 +152,7 @@ impl Watcher {
         None
     }
 
-    pub(super) fn add(&mut self, _: &AbsPath) -> bool {
+    pub(super) fn add(&mut self, _: &AbsPath) -> std::io::Result<bool> {
         match *self {}
     }
 
