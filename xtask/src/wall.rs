@@ -12,6 +12,7 @@ mod generated;
 mod model;
 mod run;
 mod run_home;
+mod scenarios;
 mod selftest;
 mod services;
 mod table;
@@ -44,7 +45,7 @@ usage: cargo xtask wall [--family NAME] [--only NAME] [--quick] [--attacks | --e
   --quick        each attack in its first way only
   --attacks      no everyday commands
   --everyday     no attacks
-  --generated N  nothing but this number of generated sessions
+  --generated N  nothing but this number of generated sessions; with --only, of one scenario
   --seed N       the number that determines the first of them
   --without NAME the attacks against a build without a mechanism, or `all` of them: one has to succeed
   --self-test    whether each attack gets through where nothing stops it
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     if options.quick {
         attacks.dedup_by(|later, earlier| later.name == earlier.name && later.family == earlier.family);
     }
-    if attacks.is_empty() && results.is_empty() {
+    if attacks.is_empty() && results.is_empty() && options.generated.is_none() {
         bail!("no attack has that name or family");
     }
     if let Some(mechanism) = &options.without {
@@ -102,7 +103,8 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let mut failures = Vec::new();
     let start = Instant::now();
     if let Some(count) = options.generated {
-        generated::play(&wall_setup, &model, (count, options.seed), &mut failures)?;
+        let only = options.only.as_deref().unwrap_or_default();
+        generated::play(&wall_setup, &model, (count, options.seed), only, &mut failures)?;
         return held(&failures);
     }
 
@@ -116,7 +118,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         report_results(&results, &wall_setup, &model, &mut failures);
     }
     if !options.everyday && options.family.is_none() && options.only.is_none() {
-        generated::play(&wall_setup, &model, (generated::SESSIONS, options.seed), &mut failures)?;
+        generated::play(&wall_setup, &model, (generated::SESSIONS, options.seed), "", &mut failures)?;
     }
     let partial = options.attacks || options.family.is_some() || options.only.is_some();
     let ecosystems = match partial {

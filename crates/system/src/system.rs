@@ -270,9 +270,19 @@ pub trait System: Send + Sync {
 
     /// Returns this system bound to the resolved paths of one tool call: its reads and writes on
     /// this machine go to the paths that the permission decision was about, or fail. Returns `None`
-    /// where that is not supported. Operations that go through a client are not bound.
+    /// where that is not supported. Before a client opens a file, the path is checked with
+    /// [`System::check_pinned`].
     fn pinned(&self, _pins: Pins) -> Option<Arc<dyn System>> {
         None
+    }
+
+    /// Checks a path that another program is about to open.
+    ///
+    /// # Errors
+    /// If this system is bound to paths, and the file is not the one of the permission decision, or
+    /// is a secret file under another name. A path at which nothing can be opened is no error.
+    async fn check_pinned(&self, _path: &AbsPath) -> Result<(), SystemError> {
+        Ok(())
     }
 
     /// Returns the shell that [`System::spawn`] finds on the machine where commands run: `bash`

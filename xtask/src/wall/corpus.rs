@@ -173,6 +173,13 @@ fn parse(family: &str, text: &str) -> Result<Vec<Attack>> {
     Ok(attacks)
 }
 
+/// Returns the first variant of an entry.
+pub(super) fn single(family: &str, table: &Map<String, Value>) -> Result<Attack> {
+    let mut attacks = Vec::new();
+    add_entry(family, table, &mut attacks)?;
+    attacks.into_iter().next().context("an entry has a variant")
+}
+
 /// Adds an entry in all its variants: each value of `each`, `mode`, `where` and `as`.
 fn add_entry(family: &str, table: &Map<String, Value>, attacks: &mut Vec<Attack>) -> Result<()> {
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {

@@ -58,7 +58,7 @@ impl Mechanism {
         let mut through: Vec<_> =
             succeeded.map(|(attack, _)| format!("{}/{}", attack.family, attack.name)).collect();
         if self.families.iter().any(|family| family == GENERATED) {
-            generated::play(&wall_setup, &model, (generated::SESSIONS, 0), &mut through)?;
+            generated::play(&wall_setup, &model, (generated::SESSIONS, 0), "", &mut through)?;
         }
         Ok(through)
     }
@@ -92,7 +92,7 @@ pub(super) fn run(name: &str, attacks: &[Attack]) -> Result<()> {
         git(&sources, &["checkout", "--quiet", "--force", "--detach", commit.trim()])?;
         mechanism.remove(&sources)?;
         let mut build = command("cargo");
-        build.current_dir(&sources).env("CARGO_TARGET_DIR", &target);
+        build.current_dir(&sources).env("CARGO_TARGET_DIR", &target).env("CARGO_INCREMENTAL", "0");
         capture(build.args(["build", "--quiet", "--locked", "--package", "tiller"]))?;
         let through = mechanism.missed(attacks, &target.join("debug/tiller"))?;
         let shown = through.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");

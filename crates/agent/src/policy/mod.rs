@@ -371,18 +371,23 @@ fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
 /// home directory, where shells and other programs keep their settings.
 fn is_protected(policy: &Policy<'_>, subject: &Subject<'_>, path: &AbsPath) -> bool {
     let below = subject.roots.iter().find_map(|root| path.relative_to(root));
-    let is_hidden = |home: &AbsPath| {
-        let is_of_project =
-            subject.roots.iter().any(|root| path.starts_with(root) && !home.starts_with(root));
-        !is_of_project && path.relative_to(home).is_some_and(|below| below.starts_with('.'))
-    };
     let makes_repository = path
         .file_name()
         .is_some_and(|name| [".git", "HEAD"].iter().any(|known| rules::Folded::of(name).matches(known)));
     policy.settings.own.iter().any(|own| system::is_within(path, own))
         || makes_repository
         || protected::is_named(below.unwrap_or(path.as_str()))
-        || policy.settings.home.is_some_and(is_hidden)
+        || is_hidden_at_home(policy, subject, path)
+}
+
+/// Whether a path is hidden in the home directory. A project that is or contains the home directory
+/// does not contain such a path.
+fn is_hidden_at_home(policy: &Policy<'_>, subject: &Subject<'_>, path: &AbsPath) -> bool {
+    policy.settings.home.is_some_and(|home| {
+        let is_of_project =
+            subject.roots.iter().any(|root| path.starts_with(root) && !home.starts_with(root));
+        !is_of_project && path.relative_to(home).is_some_and(|below| below.starts_with('.'))
+    })
 }
 
 fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
@@ -392,14 +397,15 @@ fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisi
     subject.accesses.iter().find_map(|resolved| {
         let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return None };
         let readable = matches!(resolved.access, Access::Read(_)) && inside(&policy.readable, resolved);
-        let allowed = readable
-            || is_temp(policy, resolved)
-            || inside(subject.roots, resolved)
-            || inside(policy.settings.allowed_paths, resolved);
-        (!allowed).then(|| Decision::Ask {
-            rule: "ProjectBoundary",
-            question: format!("Path '{path}' is outside the project root. Allow?"),
-        })
+        let named = readable || is_temp(policy, resolved) || inside(policy.settings.allowed_paths, resolved);
+        let is_hidden = is_hidden_at_home(policy, subject, resolved.canonical.as_ref().unwrap_or(path));
+        let question = match inside(subject.roots, resolved) {
+            _ if named => return None,
+            true if !is_hidden => return None,
+            true => format!("Path '{path}' is hidden in your home directory, which is no project. Allow?"),
+            false => format!("Path '{path}' is outside the project root. Allow?"),
+        };
+        Some(Decision::Ask { rule: "ProjectBoundary", question })
     })
 }
 

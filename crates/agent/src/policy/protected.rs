@@ -52,9 +52,13 @@ pub(crate) fn all() -> impl Iterator<Item = &'static str> {
 
 /// Whether a path below a project is protected or lies in a protected directory, at any depth.
 pub(crate) fn is_named(path: &str) -> bool {
-    path.split('/').any(|name| {
-        // Spellings that a file system may treat as one name are equal.
-        let folded = system::Folded::of(name);
-        all().any(|known| folded.matches(known))
-    })
+    // Spellings that a file system may treat as one name are equal.
+    let names: Vec<_> = path.split('/').map(system::Folded::of).collect();
+    let has = |known: &str| {
+        let known: Vec<_> = known.split('/').collect();
+        let is_here =
+            |here: &[system::Folded]| here.iter().zip(&known).all(|(name, known)| name.matches(known));
+        names.windows(known.len()).any(is_here)
+    };
+    all().chain(GIT.iter().copied()).any(has)
 }

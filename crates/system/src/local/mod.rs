@@ -380,6 +380,18 @@ impl System for LocalSystem {
         .await
     }
 
+    async fn check_pinned(&self, path: &AbsPath) -> Result<(), SystemError> {
+        let (path, Some(pinned)) = (path.clone(), self.pinned.clone()) else { return Ok(()) };
+        blocking(move || match read::open(&path, Some(&pinned)) {
+            Err(error @ (SystemError::Moved(_) | SystemError::Blocked(_) | SystemError::Unchecked(_))) => {
+                Err(error)
+            }
+            // The client has the file, or fails likewise.
+            _ => Ok(()),
+        })
+        .await
+    }
+
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
         Some(Arc::new(Self { pinned: Some(Arc::new(Pinned::new(pins))), ..self.clone() }))
     }

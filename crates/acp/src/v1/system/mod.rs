@@ -124,6 +124,7 @@ impl AcpSystem {
             // The client would find nothing either, and report an error.
             return Err(SystemError::NotFound(path.clone()));
         }
+        self.local.check_pinned(path).await?;
         let (text, route) = match self.read_from_client(path, range).await {
             Ok(text) => (text, Route::Client),
             Err(error) => self.read_refused(path, range, error).await?,
