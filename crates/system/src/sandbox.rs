@@ -95,9 +95,10 @@ pub struct ProtectedPaths {
     pub compared: Vec<AbsPath>,
     /// Files that commands change in a copy. The launcher puts links to the copies in their place.
     pub linked: Vec<LinkedFile>,
-    /// Those of the guarded directories that commands may change in a copy. In a request to the
-    /// launcher, those that do not exist.
+    /// Those of the guarded directories that commands may change in a copy.
     pub copied: Vec<AbsPath>,
+    /// Those of them that do not exist, or that another command is creating.
+    pub missing: Vec<AbsPath>,
     /// Directories that commands change in a copy. The launcher mounts the copies in their place.
     pub folders: Vec<LinkedFile>,
     /// Directories that cannot be renamed, because they contain files that are secret by their

@@ -304,6 +304,7 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         reserved: below(&mut protected::FOLDERS.iter().copied()),
         compared: below(&mut protected::FILES.iter().copied()),
         linked: Vec::new(),
+        missing: Vec::new(),
         pinned: Vec::new(),
         sockets: Vec::new(),
         folders: Vec::new(),

@@ -150,7 +150,7 @@ impl LocalSystem {
             };
             let writes = sandbox.level == SandboxLevel::WorkspaceWrite;
             let protected = &sandbox.protected;
-            let is_new = |folder: &NewFolder| protected.copied.contains(&folder.path);
+            let is_new = |folder: &NewFolder| protected.missing.contains(&folder.path);
             let changeable = Changeable {
                 linked: protected.linked.clone(),
                 folders: protected.folders.clone(),
@@ -412,7 +412,7 @@ fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), System
         |path: &AbsPath| missing.contains(path) || folders.iter().any(|folder| folder.path == *path);
     protected.guarded.retain(|path| !is_copied(path));
     protected.folders = folders;
-    protected.copied = missing;
+    protected.missing = missing;
     Ok(())
 }
 

@@ -55,6 +55,17 @@ struct Folder {
     is_placed: bool,
 }
 
+/// A folder before a command.
+#[derive(Debug)]
+pub(super) enum Prepared {
+    /// Commands change its copy. Each line says what could not be carried over.
+    Copied(LinkedFile, Vec<String>),
+    Missing,
+    /// It cannot be copied: it is too large, or has something in it that is neither a directory nor
+    /// a regular file with one name.
+    Guarded,
+}
+
 impl Drop for Folders {
     fn drop(&mut self) {
         for folder in self.folders.values().filter(|folder| folder.is_placed) {
@@ -87,19 +98,17 @@ impl Folders {
         }
     }
 
-    /// Brings the copy of a folder below `directory` up to date. `None` if it cannot be copied: it
-    /// is too large, or has something in it that is neither a directory nor a regular file with one
-    /// name.
+    /// Brings the copy of a folder below `directory` up to date.
     pub(super) fn prepare(
         &mut self,
         path: &AbsPath,
         directory: &AbsPath,
         findings: &mut Findings,
-    ) -> Result<Option<(LinkedFile, Vec<String>)>, SystemError> {
+    ) -> Result<Prepared, SystemError> {
         let copy = self.copy_of(path, directory);
         let is_missing = fs::symlink_metadata(path.as_std()).is_err();
         if is_missing && !self.folders.contains_key(&copy) {
-            return Ok(None);
+            return Ok(Prepared::Missing);
         }
         // The repository has no version of a folder that was not there at first.
         let folder = self.folders.entry(copy.clone()).or_insert_with(|| Folder::new(path, Vec::new()));
@@ -108,7 +117,10 @@ impl Folders {
             // has it. Git takes no notice of an empty one.
             folder.is_placed = fs::create_dir(path.as_std()).is_ok();
         }
-        let Some(original) = tree(path, &mut folder.seen) else { return Ok(None) };
+        if is_missing && !folder.is_placed {
+            return Ok(Prepared::Missing);
+        }
+        let Some(original) = tree(path, &mut folder.seen) else { return Ok(Prepared::Guarded) };
         let lines = match folder.is_copied && copy.as_std().is_dir() {
             true => folder.take_over(&copy, original, findings)?,
             false => {
@@ -125,7 +137,7 @@ impl Folders {
                 Vec::new()
             }
         };
-        Ok(Some((LinkedFile { path: path.clone(), copy }, lines)))
+        Ok(Prepared::Copied(LinkedFile { path: path.clone(), copy }, lines))
     }
 
     /// Returns the copy of a folder, of a session with its copies in `directory`.

@@ -32,10 +32,9 @@ use crate::{AbsPath, ControlChange, ControlPlace, GitRemote, LinkedFile, SystemE
 use config::{Config, Difference};
 use files::Files;
 use findings::Findings;
-use folders::{Content, Folders};
+use folders::{Content, Folders, Prepared};
 use small_file::{LOCK, NEW, name, write};
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The name of the directory of the bases, next to that of the copies.
@@ -231,14 +230,13 @@ impl Controls {
                 missing.push(path.clone());
                 continue;
             }
-            let is_missing = fs::symlink_metadata(path.as_std()).is_err();
             match known.prepare(path, directory, &mut findings)? {
-                Some((folder, lines)) => {
+                Prepared::Copied(folder, lines) => {
                     linked.push(folder);
                     lines.iter().for_each(|line| tracing::info!("{line}"));
                 }
-                None if is_missing => missing.push(path.clone()),
-                None => {}
+                Prepared::Missing => missing.push(path.clone()),
+                Prepared::Guarded => {}
             }
         }
         Ok((linked, missing))
@@ -373,6 +371,7 @@ fn base(copy: &AbsPath) -> AbsPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const BASE: &str = "[core]\n\tbare = false\n";
 

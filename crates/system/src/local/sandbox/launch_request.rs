@@ -84,7 +84,7 @@ impl LaunchRequest {
             ("hide", &self.sandbox.secret.hidden),
             ("blank", &self.sandbox.secret.blanked),
             ("reserve", &self.sandbox.protected.reserved),
-            ("copy-folder", &self.sandbox.protected.copied),
+            ("missing-folder", &self.sandbox.protected.missing),
             ("pin", &self.sandbox.protected.pinned),
             ("socket", &self.sandbox.protected.sockets),
         ];

@@ -66,11 +66,11 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         .guarded
         .iter()
         .chain(protected.linked.iter().chain(&protected.folders).map(|file| &file.path));
-    let copied = if request.joins { protected.copied.as_slice() } else { &[] };
+    let missing = if request.joins { protected.missing.as_slice() } else { &[] };
     // The directory of the turns is not in the room.
     let turns = Turns::open(request.sandbox.view.own().as_ref());
     let guarded = guarded.filter(|_| request.joins);
-    let mut watch = match Watch::new(&protected.reserved, guarded, copied, turns) {
+    let mut watch = match Watch::new(&protected.reserved, guarded, missing, turns) {
         Ok(watch) => watch,
         Err(problem) => return failed(&problem),
     };

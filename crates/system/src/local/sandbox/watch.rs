@@ -34,7 +34,7 @@ pub(super) struct Watch {
     /// The names of guarded files, whose guard has to be put back when they are replaced.
     guarded: Vec<(PathBuf, String)>,
     /// The directories that commands may change in a copy.
-    copied: Vec<AbsPath>,
+    shared: Vec<AbsPath>,
     turns: Turns,
     /// The directories that were renamed, by the path at which the command finds them.
     placed: HashMap<PathBuf, Placed>,
@@ -85,16 +85,16 @@ pub(super) struct Renamed {
 
 impl Watch {
     /// Watches for the `reserved` paths that do not exist yet, and for changes of `guarded` ones.
-    /// The command finds those that are `copied` where they were, also if another command has
-    /// created them meanwhile. Returns `None` if there is nothing to watch for.
+    /// The command finds the `shared` ones where they were, also if another command has created them
+    /// meanwhile. Returns `None` if there is nothing to watch for.
     pub(super) fn new<'a>(
         reserved: &[AbsPath],
         guarded: impl Iterator<Item = &'a AbsPath>,
-        copied: &[AbsPath],
+        shared: &[AbsPath],
         turns: Turns,
     ) -> Result<Option<Self>, String> {
         let is_missing = |path: &AbsPath| fs::symlink_metadata(path.as_std()).is_err();
-        let missing = reserved.iter().filter(|path| copied.contains(path) || is_missing(path));
+        let missing = reserved.iter().filter(|path| shared.contains(path) || is_missing(path));
         let split = |path: &AbsPath| Some((path.parent()?.as_std().to_owned(), path.file_name()?.to_owned()));
         let names: Vec<_> = missing.filter_map(split).collect();
         let guarded: Vec<_> = guarded.filter_map(split).collect();
@@ -113,7 +113,7 @@ impl Watch {
             directories,
             names,
             guarded,
-            copied: copied.to_vec(),
+            shared: shared.to_vec(),
             turns,
             empty: HashMap::new(),
             placed: HashMap::new(),
@@ -174,12 +174,12 @@ impl Watch {
 
     /// Returns the renamed directory that other commands find at a path.
     fn joined(&self, path: &Path) -> Option<PathBuf> {
-        let mut renamed = self.is_copied(path).then(|| aside::renamed(path, 0))?;
+        let mut renamed = self.is_shared(path).then(|| aside::renamed(path, 0))?;
         renamed.find(|renamed| aside::is_used(renamed))
     }
 
-    fn is_copied(&self, path: &Path) -> bool {
-        self.copied.iter().any(|copied| copied.as_std() == path)
+    fn is_shared(&self, path: &Path) -> bool {
+        self.shared.iter().any(|shared| shared.as_std() == path)
     }
 
     /// Renames files and directories that have appeared. A directory that commands may change in a
@@ -194,7 +194,7 @@ impl Watch {
             }
             self.renamed += 1;
             let is_directory = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
-            let is_placed = is_directory && self.is_copied(&path);
+            let is_placed = is_directory && self.is_shared(&path);
             let joined =
                 self.joined(&path).filter(|joined| is_placed && (!merged || merge(&path, joined).is_ok()));
             let (line, directory) = match joined {

@@ -76,7 +76,7 @@ impl LaunchRequest {
                 "pin" => sandbox.protected.pinned.push(path()?),
                 "socket" => sandbox.protected.sockets.push(path()?),
                 "reserve" => sandbox.protected.reserved.push(path()?),
-                "copy-folder" => sandbox.protected.copied.push(path()?),
+                "missing-folder" => sandbox.protected.missing.push(path()?),
                 "link" => sandbox.protected.linked.push(LinkedFile { path: path()?, copy: path()? }),
                 "link-to" => sandbox.protected.linked.last_mut().ok_or_else(unknown)?.copy = path()?,
                 "folder" => sandbox.protected.folders.push(LinkedFile { path: path()?, copy: path()? }),
@@ -202,7 +202,7 @@ mod tests {
                 protected: ProtectedPaths {
                     guarded: vec![path("/w/.git/hooks")],
                     reserved: vec![path("/w/.mcp.json")],
-                    copied: vec![path("/w/.vscode"), path("/w/.idea")],
+                    missing: vec![path("/w/.vscode"), path("/w/.idea")],
                     linked: vec![LinkedFile { path: path("/w/.git/config"), copy: path("/var/tmp/y/c") }],
                     folders: vec![LinkedFile { path: path("/w/.vscode"), copy: path("/var/tmp/y/d") }],
                     ..ProtectedPaths::default()
