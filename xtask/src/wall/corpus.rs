@@ -299,8 +299,7 @@ impl Entry<'_> {
 /// Parses a call. A string is a command line for `bash`; a table names the tool and contains its
 /// arguments.
 fn call(value: &Value, each: &str) -> Result<Call> {
-    let value: Value = serde_json::from_str(&value.to_string().replace("@EACH@", each))?;
-    match value {
+    match with_texts(value.clone(), &mut |text| text.replace("@EACH@", each)) {
         Value::String(command) => {
             Ok(Call { tool: "bash".to_owned(), arguments: serde_json::json!({ "command": command }) })
         }
@@ -309,6 +308,18 @@ fn call(value: &Value, each: &str) -> Result<Call> {
             Ok(Call { tool: tool.unwrap_or_else(|| "bash".to_owned()), arguments: Value::Object(table) })
         }
         other => bail!("not a call: {other}"),
+    }
+}
+
+/// Replaces every text in a value.
+pub(super) fn with_texts(value: Value, replace: &mut impl FnMut(String) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(replace(text)),
+        Value::Array(values) => values.into_iter().map(|value| with_texts(value, replace)).collect(),
+        Value::Object(table) => {
+            table.into_iter().map(|(key, value)| (key, with_texts(value, replace))).collect()
+        }
+        other => other,
     }
 }
 

@@ -1,7 +1,7 @@
 //! One variant of an attack: the real binary in a temporary home directory, and the check of the
 //! outcome.
 
-use super::corpus::{ArgumentStyle, Attack, Place};
+use super::corpus::{ArgumentStyle, Attack, Place, with_texts};
 use super::editor::Editor;
 use super::model::Model;
 use super::run_home::{ProgramEnd, RunHome, WallSetup};
@@ -58,7 +58,7 @@ fn try_attack(wall_setup: &WallSetup, model: &Model, attack: &Attack) -> Result<
     let run_home = Arc::new(run_home);
     let mut calls = attack.script.calls.clone();
     for call in &mut calls {
-        call.arguments = fill_arguments(&run_home, &call.arguments);
+        call.arguments = with_texts(call.arguments.take(), &mut |text| run_home.fill(&text));
     }
     let call_count = calls.len();
     let base_url = model.play(&run_home.id, calls, &run_home.fill(&attack.script.final_text));
@@ -125,18 +125,6 @@ pub(super) fn check_outcome(run_home: &RunHome, attack: &Attack, env: &[(&str, &
         run_home.shell(&run_home.fill(&attack.script.after), env, None)?;
     }
     Ok(run_home.shell(&run_home.fill(&attack.check.success), env, None)?.success())
-}
-
-/// Replaces `@NAME@` in every string of a call's arguments.
-pub(super) fn fill_arguments(run_home: &RunHome, value: &Value) -> Value {
-    match value {
-        Value::String(text) => json!(run_home.fill(text)),
-        Value::Array(values) => values.iter().map(|value| fill_arguments(run_home, value)).collect(),
-        Value::Object(table) => {
-            table.iter().map(|(key, value)| (key.clone(), fill_arguments(run_home, value))).collect()
-        }
-        other => other.clone(),
-    }
 }
 
 /// Appends to the transcript.

@@ -1,6 +1,6 @@
 //! Generated sessions about one promise each, from `tests/wall/scenarios.toml`.
 
-use super::corpus::{self, Attack};
+use super::corpus::{self, Attack, with_texts};
 use crate::process::root;
 use anyhow::{Context, Result};
 use fastrand::Rng;
@@ -42,8 +42,8 @@ impl Scenario {
         }
         table.insert("calls".to_owned(), Value::Array(calls));
         let mut words = Words { words, each: each.as_str().unwrap_or_default().to_owned(), rng };
-        let table = table.into_iter().map(|(key, value)| (key, words.fill(value)));
-        corpus::single("generated", &table.collect())
+        let table = with_texts(Value::Object(table), &mut |text| words.fill(&text));
+        corpus::single("generated", table.as_object().context("a scenario is a table")?)
     }
 }
 
@@ -63,16 +63,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn fill(&mut self, value: Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(self.fill_text(text)),
-            Value::Array(values) => values.into_iter().map(|value| self.fill(value)).collect(),
-            Value::Object(table) => table.into_iter().map(|(key, value)| (key, self.fill(value))).collect(),
-            value => value,
-        }
-    }
-
-    fn fill_text(&mut self, text: String) -> String {
+    fn fill(&mut self, text: &str) -> String {
         let mut text = text.replace("@EACH@", &self.each);
         let words = self.words.clone();
         loop {

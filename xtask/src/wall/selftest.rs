@@ -1,7 +1,7 @@
 //! A test of the attacks' predicates: the calls run in an unconfined shell, without Tiller, and
 //! must succeed.
 
-use super::corpus::{Attack, Call};
+use super::corpus::{Attack, Call, with_texts};
 use super::run;
 use super::run_home::{RunHome, WallSetup};
 use super::services::Services;
@@ -47,7 +47,7 @@ pub(super) fn attack(wall_setup: &WallSetup, attack: &Attack) -> Result<Verdict>
             return Ok(Verdict::Never);
         }
         for call in &attack.script.calls {
-            let arguments = run::fill_arguments(&run_home, &call.arguments);
+            let arguments = with_texts(call.arguments.clone(), &mut |text: String| run_home.fill(&text));
             let mut command = unconfined(&run_home, attack, shell, call, &arguments);
             let out = std::fs::OpenOptions::new().append(true).open(run_home.transcript())?;
             command.stdout(out.try_clone()?).stderr(out);
