@@ -85,8 +85,8 @@ pub(super) struct Renamed {
 
 impl Watch {
     /// Watches for the `reserved` paths that do not exist yet, and for changes of `guarded` ones.
-    /// The command finds the `shared` ones where they were, also if another command has created them
-    /// meanwhile. Returns `None` if there is nothing to watch for.
+    /// The command finds the `shared` ones where they were, also if another command has created
+    /// them meanwhile. Returns `None` if there is nothing to watch for.
     pub(super) fn new<'a>(
         reserved: &[AbsPath],
         guarded: impl Iterator<Item = &'a AbsPath>,
