@@ -311,13 +311,13 @@ fn call(value: &Value, each: &str) -> Result<Call> {
     }
 }
 
-/// Replaces every text in a value.
+/// Replaces every text in a value, and every key.
 pub(super) fn with_texts(value: Value, replace: &mut impl FnMut(String) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(replace(text)),
         Value::Array(values) => values.into_iter().map(|value| with_texts(value, replace)).collect(),
         Value::Object(table) => {
-            table.into_iter().map(|(key, value)| (key, with_texts(value, replace))).collect()
+            table.into_iter().map(|(key, value)| (replace(key), with_texts(value, replace))).collect()
         }
         other => other,
     }
