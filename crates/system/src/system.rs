@@ -302,9 +302,10 @@ pub trait System: Send + Sync {
         Vec::new()
     }
 
-    /// Returns what git's configuration names below the roots of a session. Programs outside of the
+    /// Returns what git's configuration names below the roots of a session: that of the
+    /// repositories at the roots, and of the one around a directory. Programs outside of the
     /// sandbox run or read it.
-    async fn named_by_git(&self, _roots: &[AbsPath]) -> GitNames {
+    async fn named_by_git(&self, _roots: &[AbsPath], _directory: &AbsPath) -> GitNames {
         GitNames::default()
     }
 

@@ -141,8 +141,8 @@ impl System for Within {
         self.inner.spawn_piped(command).await
     }
 
-    async fn named_by_git(&self, roots: &[AbsPath]) -> GitNames {
-        self.inner.named_by_git(roots).await
+    async fn named_by_git(&self, roots: &[AbsPath], directory: &AbsPath) -> GitNames {
+        self.inner.named_by_git(roots, directory).await
     }
 
     async fn open_changes(&self, copies: &AbsPath) -> Vec<ControlChange> {

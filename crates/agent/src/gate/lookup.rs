@@ -55,7 +55,8 @@ pub(super) async fn resolved(
     };
     let controls_git = match (&access, &canonical) {
         (Access::Write(_), Some(path)) => {
-            controls_git(system, path).await || system.named_by_git(&view.roots).await.has(path)
+            let directory = path.parent().unwrap_or_else(|| path.clone());
+            controls_git(system, path).await || system.named_by_git(&view.roots, &directory).await.has(path)
         }
         _ => false,
     };

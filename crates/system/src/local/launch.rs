@@ -8,6 +8,7 @@ use super::{
     blocking::blocking,
     caches,
     controls::{self, Base, Changeable, Controls, NewFolder},
+    home,
     index::{Found, GitDirectories, Index, Indexes, TooMany},
     new_repositories::disable_new,
     private_directory,
@@ -20,8 +21,8 @@ use crate::limits::{
 };
 use crate::veil::secret_values;
 use crate::{
-    AbsPath, Command, Confinement, GitNames, GitRemote, Network, Output, PipedCommand, ProtectedPaths,
-    Sandbox, SandboxLevel, SandboxSupport, SystemError, View,
+    AbsPath, Command, Confinement, GitRemote, Network, Output, PipedCommand, ProtectedPaths, Sandbox,
+    SandboxLevel, SandboxSupport, SystemError, View,
 };
 use rustix::fs::OFlags;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -121,8 +122,9 @@ impl LocalSystem {
             sandbox.network = Network::Off;
         }
         if sandbox.level == SandboxLevel::WorkspaceWrite {
-            let named = crate::System::named_by_git(self, &sandbox.view.roots).await;
-            protect_named(&mut sandbox, named);
+            let (sees_all, indexes, controls) = (support.namespaces, indexes.clone(), Arc::clone(&controls));
+            sandbox =
+                blocking(move || protect_named(sandbox, sees_all.then_some(&*indexes), &controls)).await?;
         }
         self.learn_versions(&sandbox, support).await;
         let launcher = self.options.launcher.clone();
@@ -319,15 +321,7 @@ fn complete_sandbox(
     indexes: &Indexes,
     controls: &Controls,
 ) -> Result<(Vec<String>, Before, Vec<GitRemote>), SystemError> {
-    let outside: Vec<_> = sandbox.view.writable().filter_map(sandbox::git_directory).collect();
-    for root in sandbox.view.roots.clone() {
-        if let Some(repository) = sandbox::repository_above(&sandbox.view, &root) {
-            // The rest of a repository is readable, and its git directory is that of the project.
-            sandbox.view.roots.push(repository.join(".git"));
-            sandbox.view.readable.push(repository);
-        }
-    }
-    sandbox.view.roots.extend(outside);
+    add_git_directories(&mut sandbox.view);
     let index = indexes.of(sandbox);
     let Found { secrets, guarded, pinned, missing, sockets, git } = index.scan().map_err(too_many)?;
     if git.directories.len() > GUARDED_REPOSITORIES {
@@ -361,6 +355,19 @@ fn complete_sandbox(
     let values =
         readable.iter().take(SECRET_FILES).filter_map(small_text).flat_map(|text| secret_values(&text));
     Ok((values.collect(), Before { index, git }, remotes))
+}
+
+/// Adds the git directories outside of the roots that belong to them.
+fn add_git_directories(view: &mut View) {
+    let outside: Vec<_> = view.writable().filter_map(sandbox::git_directory).collect();
+    for root in view.roots.clone() {
+        if let Some(repository) = sandbox::repository_above(view, &root) {
+            // The rest of a repository is readable, and its git directory is that of the project.
+            view.roots.push(repository.join(".git"));
+            view.readable.push(repository);
+        }
+    }
+    view.roots.extend(outside);
 }
 
 /// Returns the message for a project with more repositories than can be guarded. It names the
@@ -416,8 +423,22 @@ fn copy_folders(sandbox: &mut Sandbox, controls: &Controls) -> Result<(), System
     Ok(())
 }
 
-/// Protects what git's configuration names like what editors obey.
-fn protect_named(sandbox: &mut Sandbox, named: GitNames) {
+/// Protects what git's configuration names like what editors obey. Without an index, only the
+/// configurations of the roots are known.
+fn protect_named(
+    mut sandbox: Sandbox,
+    indexes: Option<&Indexes>,
+    controls: &Controls,
+) -> Result<Sandbox, SystemError> {
+    let repositories = match indexes {
+        Some(indexes) => {
+            let mut whole = sandbox.clone();
+            add_git_directories(&mut whole.view);
+            indexes.of(&whole).repositories().map_err(too_many)?
+        }
+        None => Vec::new(),
+    };
+    let named = controls.named(&sandbox.view.roots, &repositories, home().as_ref());
     let roots = &sandbox.view.roots;
     let ProtectedPaths { guarded, reserved, compared, copied, pinned, .. } = &mut sandbox.protected;
     for folder in named.folders {
@@ -436,6 +457,7 @@ fn protect_named(sandbox: &mut Sandbox, named: GitNames) {
     let directories = files.iter().filter_map(AbsPath::parent);
     pinned.extend(directories.filter(|path| !roots.contains(path) && path.as_std().is_dir()));
     compared.extend(files);
+    Ok(sandbox)
 }
 
 /// Returns the directory for what sessions know of each other. The directories for what commands

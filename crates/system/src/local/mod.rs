@@ -186,6 +186,11 @@ fn text_on_disk(read: Result<String, SystemError>) -> Result<Option<String>, Sys
     }
 }
 
+/// Returns the user's home directory.
+fn home() -> Option<AbsPath> {
+    AbsPath::from_os(std::env::var_os("HOME")?.as_ref()).ok()
+}
+
 #[async_trait]
 impl System for LocalSystem {
     async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
@@ -237,10 +242,9 @@ impl System for LocalSystem {
         secrets.get(&sandbox.view.roots).cloned().unwrap_or_default()
     }
 
-    async fn named_by_git(&self, roots: &[AbsPath]) -> GitNames {
-        let roots = roots.to_vec();
-        let home = std::env::var_os("HOME").and_then(|home| AbsPath::from_os(home.as_ref()).ok());
-        blocking(move || controls::named(&roots, home.as_ref())).await
+    async fn named_by_git(&self, roots: &[AbsPath], directory: &AbsPath) -> GitNames {
+        let (roots, directory, controls) = (roots.to_vec(), directory.clone(), Arc::clone(&self.controls));
+        blocking(move || controls.named(&roots, &[directory], home().as_ref())).await
     }
 
     async fn open_changes(&self, copies: &AbsPath) -> Vec<ControlChange> {

@@ -388,8 +388,8 @@ impl System for AcpSystem {
         self.local.project_secrets(sandbox)
     }
 
-    async fn named_by_git(&self, roots: &[AbsPath]) -> GitNames {
-        self.local.named_by_git(roots).await
+    async fn named_by_git(&self, roots: &[AbsPath], directory: &AbsPath) -> GitNames {
+        self.local.named_by_git(roots, directory).await
     }
 
     async fn open_changes(&self, copies: &AbsPath) -> Vec<ControlChange> {

@@ -23,16 +23,17 @@ mod small_file;
 pub(super) use config::all_harmless;
 pub(super) use files::Base;
 pub(super) use folders::{SCRIPT, SCRIPT_VARIABLES, Tree, versions};
-pub(super) use named::{is_in_git, named};
+pub(super) use named::is_in_git;
 pub(super) use new_folders::NewFolder;
 pub(super) use remembered::{references, remember, remembered};
 pub(super) use small_file::read;
 
-use crate::{AbsPath, ControlChange, ControlPlace, GitRemote, LinkedFile, SystemError};
+use crate::{AbsPath, ControlChange, ControlPlace, GitNames, GitRemote, LinkedFile, SystemError};
 use config::{Config, Difference};
 use files::Files;
 use findings::Findings;
 use folders::{Content, Folders, Prepared};
+use named::Known;
 use small_file::{LOCK, NEW, name, write};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -70,9 +71,22 @@ pub(super) struct Controls {
     remotes: Mutex<HashMap<(AbsPath, AbsPath), Vec<GitRemote>>>,
     /// The addresses of remotes that commands have added, by the directories of their repositories.
     added: Mutex<Added>,
+    named: Mutex<Known>,
 }
 
 impl Controls {
+    /// Returns what the configurations of the repositories at `roots` and around `directories`, and
+    /// those of the user in `home`, name below the roots.
+    pub(super) fn named(
+        &self,
+        roots: &[AbsPath],
+        directories: &[AbsPath],
+        home: Option<&AbsPath>,
+    ) -> GitNames {
+        let mut known = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named::named(roots, directories, home, &mut known)
+    }
+
     /// Returns the remotes of the repositories in `roots`, as they were when a directory was first
     /// asked about for copies below `directory`. `configs` are the configurations that are there
     /// now. One that git may read differently has no remotes.

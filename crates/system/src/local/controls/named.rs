@@ -1,13 +1,14 @@
 //! Finds what git's configuration names inside of a project. It may change with each command of git
-//! that the user agrees to, so it is read before each command.
+//! that the user agrees to, so it is compared before each command.
 
 use super::config::Config;
 use super::small_file::read;
 use crate::local::entry::resolve;
 use crate::local::sandbox::git_directory;
-use crate::{AbsPath, GitNames};
-use std::collections::BTreeSet;
+use crate::{AbsPath, FileStamp, GitNames};
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
+use std::sync::Arc;
 
 /// Sections whose values are addresses and references.
 const ADDRESSES: [&str; 4] = ["branch", "remote", "submodule", "url"];
@@ -16,12 +17,51 @@ const DEPTH: u8 = 5;
 /// Maximum number of files and directories that are found in a project.
 const NAMES: usize = 64;
 
-/// Returns what the configurations of the repositories at `roots`, and those of the user in `home`,
-/// name below the roots.
-pub(in crate::local) fn named(roots: &[AbsPath], home: Option<&AbsPath>) -> GitNames {
-    let mut found = Found { roots, home, folders: BTreeSet::new(), files: BTreeSet::new() };
-    for root in roots {
-        let Some((top, git)) = repository(root) else { continue };
+/// Maximum number of files and directories that are remembered.
+const KNOWN: usize = 4096;
+
+/// The content of files and directories, with the stamps that they had before they were read.
+type Stamped<T> = HashMap<AbsPath, (FileStamp, Arc<Vec<T>>)>;
+
+/// What was read before.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The section, the name and the value of each setting of a configuration.
+    settings: Stamped<[String; 3]>,
+    /// The targets of the links in a directory.
+    targets: Stamped<AbsPath>,
+}
+
+/// Returns what was read before, or reads it if it has changed.
+fn remembered<T>(known: &mut Stamped<T>, path: &AbsPath, read: impl FnOnce() -> Vec<T>) -> Arc<Vec<T>> {
+    let stamp = FileStamp::of(path);
+    if let Some((before, value)) = known.get(path)
+        && *before == stamp
+    {
+        return Arc::clone(value);
+    }
+    if known.len() >= KNOWN {
+        known.clear();
+    }
+    let value = Arc::new(read());
+    match stamp.is_settled() {
+        true => known.insert(path.clone(), (stamp, Arc::clone(&value))),
+        false => known.remove(path),
+    };
+    value
+}
+
+/// Returns what the configurations of the repositories at `roots` and around `directories`, and
+/// those of the user in `home`, name below the roots.
+pub(super) fn named(
+    roots: &[AbsPath],
+    directories: &[AbsPath],
+    home: Option<&AbsPath>,
+    known: &mut Known,
+) -> GitNames {
+    let mut found = Found { roots, home, known, folders: BTreeSet::new(), files: BTreeSet::new() };
+    let repositories: BTreeSet<_> = roots.iter().chain(directories).filter_map(repository).collect();
+    for (top, git) in repositories {
         let own = ["config", "config.worktree"].map(|name| git.join(name));
         let users = [".gitconfig", ".config/git/config"].map(|name| {
             // Many users have a link to a file of their own.
@@ -56,6 +96,7 @@ pub(super) fn repository(root: &AbsPath) -> Option<(AbsPath, AbsPath)> {
 struct Found<'a> {
     roots: &'a [AbsPath],
     home: Option<&'a AbsPath>,
+    known: &'a mut Known,
     folders: BTreeSet<AbsPath>,
     files: BTreeSet<AbsPath>,
 }
@@ -64,12 +105,15 @@ impl Found<'_> {
     /// Adds what a configuration names. A value may be a path or a command. Its words with a slash
     /// are taken for paths: shells look up the others elsewhere.
     fn read(&mut self, top: &AbsPath, config: &AbsPath, depth: u8) {
-        let (Some(depth), Some(parsed)) =
-            (depth.checked_sub(1), read(config).and_then(|text| Config::parse(&text)))
-        else {
-            return;
-        };
-        for (section, name, value) in parsed.values() {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        let settings = remembered(&mut self.known.settings, config, || {
+            let parsed = read(config).and_then(|text| Config::parse(&text));
+            let owned =
+                |(section, name, value): (&str, &str, &str)| [section, name, value].map(str::to_owned);
+            parsed.iter().flat_map(Config::values).map(owned).collect::<Vec<_>>()
+        });
+        for [section, name, value] in settings.iter() {
+            let (section, name) = (section.as_str(), name.as_str());
             if section == "core" && name == "hookspath" {
                 let folder = self.path(top, value);
                 // The whole project cannot be one.
@@ -95,14 +139,12 @@ impl Found<'_> {
     /// Adds the targets of links in a directory of hooks. A branch may lack the target: whatever is
     /// created there becomes the hook.
     fn targets(&mut self, hooks: &AbsPath) {
-        for entry in fs::read_dir(hooks.as_std()).into_iter().flatten().flatten().take(NAMES) {
-            if entry.file_type().is_ok_and(|kind| kind.is_symlink())
-                && let Ok(link) = AbsPath::from_os(&entry.path())
-                && let Ok(target) = resolve(&link)
-            {
-                self.add(&target);
-            }
-        }
+        let targets = remembered(&mut self.known.targets, hooks, || {
+            let entries = fs::read_dir(hooks.as_std()).into_iter().flatten().flatten().take(NAMES);
+            let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+            links.filter_map(|link| resolve(&AbsPath::from_os(&link.path()).ok()?).ok()).collect::<Vec<_>>()
+        });
+        targets.iter().for_each(|target| self.add(target));
     }
 
     fn path(&self, base: &AbsPath, value: &str) -> AbsPath {
@@ -153,7 +195,10 @@ mod tests {
             fs::write(path.as_std(), text).unwrap();
         };
         write(&root.join(".git/HEAD"), "x");
-        assert_eq!(named(std::slice::from_ref(&root), Some(&home)), GitNames::default());
+        let mut known = Known::default();
+        let mut named =
+            |directories: &[AbsPath], home| named(std::slice::from_ref(&root), directories, home, &mut known);
+        assert_eq!(named(&[], Some(&home)), GitNames::default());
         let config = "[core]\n\thooksPath = .githooks\n\tfsmonitor = tools/monitor --x\n[include]\n\tpath = ../.gitsettings\n\
                       [filter \"f\"]\n\tclean = \"sh ./tools/clean %f\"\n[remote \"origin\"]\n\turl = ../other\n[alias]\n\tx = !unnamed\n\ty = !./tools/missing\n\tz = log tools/unnamed\n\tw = !f() { git switch -c feature/$1 origin/x@{1} --format=%h/%s; }; f\n";
         write(&root.join(".git/config"), config);
@@ -168,7 +213,7 @@ mod tests {
         }
         fs::create_dir(root.join(".git/hooks").as_std()).unwrap();
         symlink("../../tools/linked", root.join(".git/hooks/pre-push").as_std()).unwrap();
-        let found = named(std::slice::from_ref(&root), Some(&home));
+        let found = named(&[], Some(&home));
         assert_eq!(found.folders, [root.join(".githooks")]);
         let tools = ["clean", "diff", "linked", "missing", "monitor", "pager"]
             .map(|name| root.join("tools").join(name));
@@ -176,6 +221,11 @@ mod tests {
         assert!(found.has(&root.join(".githooks/pre-commit")) && !found.has(&root.join("tools/unnamed")));
         // Neither the project itself nor a place outside of it is a folder of hooks.
         write(&root.join(".git/config"), "[core]\n\thooksPath = .\n\thooksPath = ../hooks\n");
-        assert_eq!(named(std::slice::from_ref(&root), None).folders, Vec::<AbsPath>::new());
+        assert_eq!(named(&[], None).folders, Vec::<AbsPath>::new());
+        // A repository in the project has names too.
+        write(&root.join("sub/.git/HEAD"), "x");
+        write(&root.join("sub/.git/config"), "[core]\n\thooksPath = .husky/_\n");
+        let found = named(&[root.join("sub/src")], None);
+        assert_eq!(found.folders, [root.join("sub/.husky/_")]);
     }
 }

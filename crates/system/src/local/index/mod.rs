@@ -14,7 +14,7 @@ pub(super) use git::GitDirectories;
 use super::modes::with_access;
 use crate::limits::{INDEX_ENTRIES, INDEX_SETTLED, INDEXES};
 use crate::{AbsPath, Sandbox};
-use listing::{Kind, Listing};
+use listing::{Kind, Listing, is_git_name};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -111,6 +111,20 @@ impl Index {
     pub(super) fn changes(&self) -> Option<OwnedFd> {
         let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
         tree.watcher.as_ref()?.descriptor()
+    }
+
+    /// Returns the top directories of the repositories that exist now.
+    ///
+    /// # Errors
+    /// As for [`Self::scan`].
+    pub(super) fn repositories(&self) -> Result<Vec<AbsPath>, TooMany> {
+        let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        tree.refresh(&self.scope, INDEX_ENTRIES)?;
+        let tops = tree.marked().filter_map(|(path, listing)| match path.file_name() {
+            Some(name) if is_git_name(name) => path.parent(),
+            _ => listing.controls.iter().any(|name| is_git_name(name)).then(|| path.clone()),
+        });
+        Ok(tops.collect())
     }
 
     /// Returns the git directories that exist now.
