@@ -161,26 +161,6 @@ fn shrink(wall_setup: &WallSetup, model: &Model, attack: Attack, outcome: Outcom
     (least, outcome)
 }
 
-fn attack(seed: u64, place: Place, mode: &str, script: Script, success: String) -> Attack {
-    Attack {
-        family: "generated".to_owned(),
-        name: format!("seed-{seed}"),
-        variant: format!("{mode} {place:?}"),
-        environment: Environment {
-            place,
-            root: false,
-            mode: mode.to_owned(),
-            agent: "edit".to_owned(),
-            settings: String::new(),
-            variables: Vec::new(),
-            needs: Vec::new(),
-            services: false,
-        },
-        script,
-        check: Check { success, documented: None, no_self_test: None, settle: 0.0, may_end: false },
-    }
-}
-
 /// Generates a session.
 fn session(parts: &Parts, seed: u64) -> Attack {
     let mut rng = Rng::with_seed(seed);
@@ -221,7 +201,23 @@ fn session(parts: &Parts, seed: u64) -> Attack {
         after: format!("{again}{looks}"),
     };
     let success = THROUGH.replace("{obeyed}", &obeyed.join(" ")).replace("{state}", STATE);
-    attack(seed, place, mode, script, success)
+    Attack {
+        family: "generated".to_owned(),
+        name: format!("seed-{seed}"),
+        variant: format!("{mode} {place:?}"),
+        environment: Environment {
+            place,
+            root: false,
+            mode: mode.to_owned(),
+            agent: "edit".to_owned(),
+            settings: String::new(),
+            variables: Vec::new(),
+            needs: Vec::new(),
+            services: false,
+        },
+        script,
+        check: Check { success, documented: None, no_self_test: None, settle: 0.0, may_end: false },
+    }
 }
 
 /// Returns the first part of a path, if that is a directory with nothing but files that other

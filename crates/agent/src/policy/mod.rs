@@ -143,7 +143,7 @@ pub(crate) enum Decision {
 /// The rule of a decision by `permissions.allow`.
 pub(crate) const ALLOW_RULE: &str = "AllowRule";
 
-/// Rules that ask in every mode and each time: no remembered answer applies to them.
+/// Rules that ask each time: no remembered answer applies to them.
 const EVERY_TIME: &[&str] =
     &["ProtectedPath", "AskRule", "Publishing", "History", "Destructive", "Unclear", "OutsideFolder"];
 
@@ -178,7 +178,7 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
         return asks.unwrap_or_else(|| not_listed(subject));
     };
     match policy.grants.answer(subject, policy.confinement) {
-        Some(true) if always.is_none() => return Decision::Allow { rule: "SessionGrant" },
+        Some(true) if remembers(rule) => return Decision::Allow { rule: "SessionGrant" },
         Some(false) => {
             let reason = format!("User denied permission for '{}'.", subject.tool);
             return Decision::Deny { rule: "SessionGrant", reason };
@@ -397,15 +397,17 @@ fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisi
     subject.accesses.iter().find_map(|resolved| {
         let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return None };
         let readable = matches!(resolved.access, Access::Read(_)) && inside(&policy.readable, resolved);
-        let named = readable || is_temp(policy, resolved) || inside(policy.settings.allowed_paths, resolved);
-        let is_hidden = is_hidden_at_home(policy, subject, resolved.canonical.as_ref().unwrap_or(path));
-        let question = match inside(subject.roots, resolved) {
-            _ if named => return None,
-            true if !is_hidden => return None,
-            true => format!("Path '{path}' is hidden in your home directory, which is no project. Allow?"),
-            false => format!("Path '{path}' is outside the project root. Allow?"),
+        if readable || is_temp(policy, resolved) || inside(policy.settings.allowed_paths, resolved) {
+            return None;
+        }
+        let (rule, place) = if !inside(subject.roots, resolved) {
+            ("ProjectBoundary", "outside the project root")
+        } else if is_hidden_at_home(policy, subject, resolved.canonical.as_ref().unwrap_or(path)) {
+            ("ProtectedPath", "hidden in your home directory")
+        } else {
+            return None;
         };
-        Some(Decision::Ask { rule: "ProjectBoundary", question })
+        Some(Decision::Ask { rule, question: format!("Path '{path}' is {place}. Allow?") })
     })
 }
 

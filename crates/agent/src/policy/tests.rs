@@ -661,6 +661,18 @@ fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
 }
 
 #[test]
+fn what_is_hidden_at_home_asks_each_time() {
+    // The home directory is the project.
+    let case = Case { home: Some(path("/w")), ..Case::new() };
+    let verdicts = |file: &str| case.verdicts("file_read", Effect::Reads, &read(file));
+    assert_eq!((verdicts("/w/.aws/credentials"), verdicts("/w/notes.txt")), ("??a".into(), "aaa".into()));
+    let (accesses, roots) = (read("/w/.bashrc"), [path("/w")]);
+    let subject = Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &roots };
+    case.grants.remember(scope(&subject, case.confinement), true);
+    assert_eq!((verdicts("/w/.aws/credentials"), verdicts("/w/.bashrc")), ("??a".into(), "??a".into()));
+}
+
+#[test]
 fn s05_protected_paths_ask_every_time_in_every_mode() {
     let case = Case { confinement: WHOLE, rules: rules(&[], &[], &["file_write"]), ..Case::new() };
     let roots = [path("/w")];

@@ -142,8 +142,8 @@ impl Index {
 pub(super) fn secret_files(sandbox: &Sandbox) -> Result<HashSet<(u64, u64)>, TooMany> {
     let index = Indexes::default().of(sandbox);
     let found = index.scan()?;
-    let secrets = found.secrets.iter().filter_map(|path| with_access(path, || identity(path)).ok());
-    Ok(secrets.map(|(id, _)| id).collect())
+    let secrets = found.secrets.iter().filter_map(|path| identity(path).map(|(id, _)| id));
+    Ok(secrets.collect())
 }
 
 impl Tree {
@@ -311,9 +311,9 @@ impl Tree {
     /// name, all directories are read for it: a link count can change without a change of the
     /// directory.
     fn add_hard_links(&self, sandbox: &Sandbox, found: &mut Found) {
-        let shared = |(id, names)| (names > 1).then_some(id);
+        let shared = |path: &AbsPath| identity(path).filter(|(_, names)| *names > 1).map(|(id, _)| id);
         let hidden = found.secrets.iter().filter(|path| sandbox.is_hidden(path));
-        let ids: HashSet<_> = hidden.filter_map(|path| shared(identity(path).ok()?)).collect();
+        let ids: HashSet<_> = hidden.filter_map(shared).collect();
         if ids.is_empty() {
             return;
         }
@@ -324,7 +324,7 @@ impl Tree {
                 for entry in std::fs::read_dir(directory.as_std())?.flatten() {
                     let path = directory.join_os(&entry.file_name());
                     if entry.file_type().is_ok_and(|kind| kind.is_file()) && !known.contains(&path) {
-                        let is_link = shared(identity(&path)?).is_some_and(|id| ids.contains(&id));
+                        let is_link = shared(&path).is_some_and(|id| ids.contains(&id));
                         links.extend(is_link.then_some(path));
                     }
                 }
@@ -356,9 +356,9 @@ fn settled(changed: (i64, i64)) -> (i64, i64) {
 }
 
 /// Returns a file's device and inode, and its number of hard links.
-fn identity(path: &AbsPath) -> io::Result<((u64, u64), u64)> {
-    let found = std::fs::symlink_metadata(path.as_std())?;
-    Ok(((found.dev(), found.ino()), found.nlink()))
+fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
+    let found = with_access(path, || std::fs::symlink_metadata(path.as_std())).ok()?;
+    Some(((found.dev(), found.ino()), found.nlink()))
 }
 
 #[cfg(test)]
